@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import { migrationScript } from '../../store/postgres/migrate.js'
+import { runs, subcommand } from '../command.js'
+import type { SharedOptions } from '../connect.js'
+import { Output } from '../output.js'
+
+interface MigrateFlags {
+  readonly status?: boolean
+  readonly sql?: boolean
+}
+
+/** `spillway migrate` */
+export function migrateCommand(program: Command): void {
+  const command = subcommand(program, 'migrate', "bring the database's schema to this version")
+    .option('--status', 'say where the schema stands, and change nothing')
+    .option('--sql', 'print the whole schema as one script, for a DBA; needs no database')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  spillway migrate --database-url postgres://localhost/app\n  spillway migrate --sql > schema.sql',
+    )
+  runs<MigrateFlags>(
+    command,
+    async ({ client, out, options }) => {
+      if (options.status) return showStatus(out, await client.schemaStatus())
+      const { applied, version } = await client.migrate()
+      if (out.isJson) return out.document({ applied, version })
+      for (const name of applied) out.line(`applied ${name}`)
+      out.line(
+        `schema "${options.schema ?? 'spillway'}" is at version ${version}${applied.length === 0 ? '; nothing was to be done' : ''}`,
+      )
+    },
+    { needsSchema: false, instead: printScript },
+  )
+}
+
+/** Without a database: true where that was what was asked for. */
+async function printScript(options: MigrateFlags & SharedOptions): Promise<boolean> {
+  if (options.sql !== true) return false
+  new Output(false).line(await migrationScript(options.schema ?? 'spillway'))
+  return true
+}
+
+function showStatus(out: Output, status: { version: number; latest: number; pending: readonly string[] }): void {
+  if (out.isJson) {
+    out.document(status)
+    return
+  }
+  const { version, latest, pending } = status
+  out.line(
+    version === 0
+      ? `there is no schema yet; this program is at version ${latest}`
+      : `the schema is at version ${version}, this program at ${latest}`,
+  )
+  for (const name of pending) out.line(`pending ${name}`)
+  if (version > latest) out.line('the schema is newer than this program: update spillway here before using it')
+}

@@ -1,0 +1,152 @@
+import type { Command } from 'commander'
+import type { PolicyInput } from '../../client/queues.js'
+import type { Duration } from '../../job/duration.js'
+import type { StoredQueue } from '../../store/store.js'
+import { duration, flag, limit, retention, whole } from '../arguments.js'
+import { group, runs, subcommand } from '../command.js'
+import type { Output } from '../output.js'
+import { oneLine, span } from '../shown.js'
+
+interface SetFlags {
+  readonly dlqEnabled?: boolean
+  readonly dlqRetention?: Duration | null
+  readonly completedRetention?: Duration | null
+  readonly failedRetention?: Duration | null
+  readonly cancelledRetention?: Duration | null
+  readonly binRetention?: Duration | null
+  readonly heldRetention?: Duration | null
+  readonly dlqMaxRows?: number | null
+  readonly keepUnreviewed?: boolean
+  readonly coldArchive?: boolean
+  readonly maxGenerations?: number
+  readonly crashLimit?: number
+  readonly crashWindow?: number
+  readonly unservedAfter?: number
+  readonly reason?: string
+}
+
+/** `spillway queues …` */
+export function queuesCommand(program: Command): void {
+  const queues = group(program, 'queues', 'queues, their policy, and their brakes')
+
+  runs(subcommand(queues, 'list', 'list the queues that have jobs or a policy'), async ({ client, out }) => {
+    const all = await client.queues.list()
+    if (out.isJson) return out.document({ items: all })
+    const rows = all.map(({ queue, policy, pausedAt, counts = {} }) => [
+      oneLine(queue, 40),
+      pausedAt === null ? '' : out.colors.yellow('paused'),
+      counts.available ?? 0,
+      (counts.scheduled ?? 0) + (counts.retryable ?? 0),
+      counts.running ?? 0,
+      policy.dlqEnabled ? (counts.archived ?? 0) : 'off',
+      keptFor(policy.retention.dlq),
+    ])
+    out.table(['QUEUE', '', 'AVAILABLE', 'WAITING', 'RUNNING', 'DEAD', 'DEAD KEPT'], rows, 'no queues yet')
+  })
+
+  runs(subcommand(queues, 'get <queue>', 'show the policy of a queue'), async ({ client, out }, queue) => {
+    showQueue(out, await client.queues.get(queue!))
+  })
+
+  runs<SetFlags>(
+    subcommand(queues, 'set <queue>', 'change the policy of a queue; what is not named stays')
+      .option('--dlq-enabled <boolean>', 'whether jobs that are given up become dead letters: true or false', flag)
+      .option('--dlq-retention <duration>', 'how long dead letters are kept: 30d, or none for good', retention)
+      .option('--completed-retention <duration>', 'the same for completed jobs; 0 keeps none', retention)
+      .option('--failed-retention <duration>', 'the same for failed jobs', retention)
+      .option('--cancelled-retention <duration>', 'the same for cancelled jobs', retention)
+      .option('--bin-retention <duration>', 'the same for discarded jobs', retention)
+      .option('--held-retention <duration>', 'the same for held jobs', retention)
+      .option('--dlq-max-rows <number>', 'most dead letters kept, or none for no limit', limit)
+      .option('--keep-unreviewed <boolean>', 'dead letters nobody looked at outlive their retention', flag)
+      .option('--cold-archive <boolean>', 'copy what outlived its retention to the cold archive', flag)
+      .option('--max-generations <number>', 'retries of one job before one needs --force', whole)
+      .option('--crash-limit <number>', 'crashes of one fingerprint that quarantine it', whole)
+      .option('--crash-window <duration>', 'within how long', duration)
+      .option('--unserved-after <duration>', 'how long a job may wait that no worker of its queue can run', duration)
+      .option('--reason <text>', 'why; kept in the audit')
+      .addHelpText('after', '\nExample:\n  spillway queues set billing --dlq-enabled true --dlq-retention 30d'),
+    async ({ client, out, options }, queue) => {
+      showQueue(out, await client.queues.set(queue!, policyOf(options), { reason: options.reason }))
+    },
+  )
+
+  runs<{ reason?: string }>(
+    subcommand(queues, 'pause <queue>', 'stop new claims from a queue; what runs goes on').option(
+      '--reason <text>',
+      'why',
+    ),
+    async ({ client, out, options }, queue) => {
+      const paused = await client.queues.pause(queue!, { reason: options.reason })
+      if (out.isJson) return out.document(paused)
+      out.line(`paused queue ${oneLine(queue!)}; \`spillway queues resume\` lets workers claim again`)
+    },
+  )
+
+  runs<{ reason?: string }>(
+    subcommand(queues, 'resume <queue>', 'let workers claim from a queue again').option('--reason <text>', 'why'),
+    async ({ client, out, options }, queue) => {
+      const resumed = await client.queues.resume(queue!, { reason: options.reason })
+      if (out.isJson) return out.document(resumed)
+      out.line(`resumed queue ${oneLine(queue!)}`)
+    },
+  )
+}
+
+function policyOf(flags: SetFlags): PolicyInput {
+  const kept = given({
+    dlq: flags.dlqRetention,
+    completed: flags.completedRetention,
+    failed: flags.failedRetention,
+    cancelled: flags.cancelledRetention,
+    bin: flags.binRetention,
+    held: flags.heldRetention,
+  })
+  const policy = given({
+    dlqEnabled: flags.dlqEnabled,
+    dlqMaxRows: flags.dlqMaxRows,
+    keepUnreviewed: flags.keepUnreviewed,
+    coldArchive: flags.coldArchive,
+    maxGenerations: flags.maxGenerations,
+    crashLimit: flags.crashLimit,
+    crashWindowMs: flags.crashWindow,
+    noHandlerAfterMs: flags.unservedAfter,
+  })
+  return (Object.keys(kept).length === 0 ? policy : { ...policy, retention: kept }) as PolicyInput
+}
+
+function given(flags: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
+}
+
+function showQueue(out: Output, stored: StoredQueue): void {
+  if (out.isJson) {
+    out.document(stored)
+    return
+  }
+  const { policy } = stored
+  const pausedFor = stored.pausedReason === null ? '' : `: ${oneLine(stored.pausedReason)}`
+  out.pairs([
+    ['queue', oneLine(stored.queue)],
+    [
+      'paused',
+      stored.pausedAt &&
+        `${out.longTime(stored.pausedAt)} by ${oneLine(stored.pausedBy ?? 'nobody named')}${pausedFor}`,
+    ],
+    ['dead-letter queue', policy.dlqEnabled ? 'on' : 'off: jobs that are given up become failed'],
+    ...Object.entries(policy.retention).map(([what, ms]) => [`${what} kept`, keptFor(ms)] as const),
+    ['dead letters at most', policy.dlqMaxRows ?? 'no limit'],
+    ['keep unreviewed', policy.keepUnreviewed ? 'yes' : 'no'],
+    ['cold archive', policy.coldArchive ? 'yes' : 'no'],
+    ['generations at most', policy.maxGenerations],
+    ['crash limit', `${policy.crashLimit} within ${span(policy.crashWindowMs)}`],
+    ['unserved after', span(policy.noHandlerAfterMs)],
+    ['changed', out.longTime(stored.updatedAt)],
+    ...Object.entries(stored.counts ?? {}).map(([state, count]) => [state, count] as const),
+  ])
+}
+
+function keptFor(ms: number | null): string {
+  if (ms === null) return 'for good'
+  return ms === 0 ? 'not at all' : span(ms)
+}

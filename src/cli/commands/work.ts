@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import type { Spillway, WorkerOptions } from '../../index.js'
+import { runs, subcommand } from '../command.js'
+import type { Output } from '../output.js'
+import { stopSignal } from '../stop-signal.js'
+import { printEvents } from '../worker-events.js'
+import { loadWorker } from '../worker-module.js'
+
+/** `spillway work MODULE` */
+export function workCommand(program: Command): void {
+  runs<{ verbose?: boolean }>(
+    subcommand(program, 'work <module>', 'run jobs until SIGINT or SIGTERM, then stop in order')
+      .option('--verbose', 'tell of every start too')
+      .addHelpText(
+        'after',
+        '\nThe module says `export default { queues, jobs: [definition.handle(…)], onDeath? }`.\n\nExample:\n  spillway work ./worker.mjs',
+      ),
+    async ({ client, out, options, close }, module) => {
+      const code = await workUntilStopped(client, out, await loadWorker(module!), options.verbose === true)
+      await close()
+      // A handler that ignores its signal would keep the process, and with it the job, for ever.
+      process.exit(code)
+    },
+  )
+}
+
+/**
+ * Runs a worker until a signal, then stops it in order.
+ *
+ * @returns the exit code: 0, or 1 when handlers that ignore their signal held half the slots.
+ */
+export async function workUntilStopped(
+  client: Spillway,
+  out: Output,
+  config: WorkerOptions,
+  isVerbose: boolean,
+): Promise<number> {
+  let isStuck = false
+  const stuck = new Promise<void>((resolve) => {
+    const onStuck: WorkerOptions['onStuck'] = (event) => {
+      isStuck = true
+      config.onStuck?.(event)
+      resolve()
+    }
+    config = { ...config, onStuck }
+  })
+  const worker = client.worker(config)
+  printEvents(worker, out, isVerbose)
+  const stop = stopSignal(stuck)
+  const started = worker.start()
+  // A signal during the start stops it too.
+  await Promise.race([started, stop])
+  await stop
+  await worker.stop()
+  await started
+  return isStuck ? 1 : 0
+}

@@ -1,0 +1,55 @@
+import { SpillwayError } from '../job/errors.js'
+import { checkSelector } from '../job/selector.js'
+import { isJobState, JOB_STATES } from '../job/states.js'
+import type { DlqFilter, JobFilter } from '../store/store.js'
+import { isJobId } from './act.js'
+
+/** The filter without what was left open. @throws `invalid_option` for unknown states, unknown keys and empty texts. */
+export function checkJobFilter(filter: JobFilter): JobFilter {
+  const named = withoutUndefined(filter)
+  for (const [key, value] of Object.entries(named)) {
+    if (key !== 'state' && key !== 'queue' && key !== 'kind') {
+      throw refused(key, value, 'it is unknown; known are state, queue, kind')
+    }
+    if (typeof value !== 'string' || value === '') throw refused(key, value, 'a text that is not empty is accepted')
+  }
+  if (named.state !== undefined && !isJobState(named.state)) {
+    throw refused('state', named.state, `known are ${JOB_STATES.join(', ')}`)
+  }
+  return named
+}
+
+/**
+ * The filter of a list of dead letters, without what was left open. Nothing named is everything: a list changes
+ * nothing.
+ *
+ * @throws `invalid_option` for a `beforeId` that is no id; `selector_refused` for everything {@link checkSelector}
+ *   refuses, but an empty filter.
+ */
+export function checkDlqFilter(filter: DlqFilter): DlqFilter {
+  const { beforeId, beforeDlqAt, ...selector } = withoutUndefined(filter)
+  if (beforeId !== undefined && !isJobId(beforeId)) throw refused('beforeId', beforeId, 'the id of a job is accepted')
+  if (beforeDlqAt !== undefined && !(beforeDlqAt instanceof Date && !Number.isNaN(beforeDlqAt.getTime()))) {
+    throw refused('beforeDlqAt', beforeDlqAt, 'a Date is accepted')
+  }
+  const { all: _, ...checked } = checkSelector({ ...selector, all: true })
+  const reason = checked.reason === undefined ? undefined : (SEED_REASONS[checked.reason] ?? checked.reason)
+  return withoutUndefined({ ...checked, reason, beforeId, beforeDlqAt }) as DlqFilter
+}
+
+/** Reasons under the names that other documents of the field use. */
+const SEED_REASONS: Readonly<Record<string, string>> = {
+  max_attempts: 'attempts_exhausted',
+  deadline_expired: 'deadline_exceeded',
+}
+
+function withoutUndefined<T extends object>(filter: T): T {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as T
+}
+
+function refused(key: string, value: unknown, accepted: string): SpillwayError {
+  return new SpillwayError(
+    'invalid_option',
+    `cannot list by ${key} ${JSON.stringify(value) ?? String(value)}: ${accepted}`,
+  )
+}

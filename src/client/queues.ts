@@ -1,0 +1,58 @@
+import type { Duration } from '../job/duration.js'
+import { checkText } from '../job/payload.js'
+import { checkPolicyPatch, type QueuePolicyPatch, type Retention } from '../job/policy.js'
+import type { Store, StoredQueue } from '../store/store.js'
+import { type ActOptions, actOf } from './act.js'
+
+/** What {@link Queues.set} takes: any part of a policy, with durations in ms or as `'30d'`, and null for no limit. */
+export interface PolicyInput extends Omit<QueuePolicyPatch, 'retention' | 'crashWindowMs' | 'noHandlerAfterMs'> {
+  readonly retention?: { readonly [K in keyof Retention]?: Duration | null }
+  readonly crashWindowMs?: Duration
+  readonly noHandlerAfterMs?: Duration
+}
+
+/** Queues and their policy. A queue needs no making: it is there from its first job or setting on. */
+export class Queues {
+  constructor(
+    private readonly store: Pick<Store, 'getQueue' | 'listQueues' | 'setQueue' | 'pauseQueue' | 'resumeQueue'>,
+    private readonly actor: string,
+  ) {}
+
+  /** The policy of a queue, defaults included, also for one that nobody has set anything on. */
+  async get(queue: string): Promise<StoredQueue> {
+    return this.store.getQueue(checkText('queue', queue))
+  }
+
+  /** Every queue that has jobs or a policy, by name. */
+  async list(): Promise<readonly StoredQueue[]> {
+    return this.store.listQueues()
+  }
+
+  /**
+   * Changes what `patch` names of a queue's policy; the rest stays. Every process follows within a second. Jobs that
+   * have died already stay where they are.
+   *
+   * @param patch - At least one setting. Durations in ms or as `'30d'`; null is no limit.
+   * @returns the queue as it is now.
+   * @throws `invalid_option` for an unknown setting, a value out of range or an empty patch.
+   *
+   * @example
+   * await spillway.queues.set('billing', { dlqEnabled: true, retention: { dlq: '90d' } })
+   */
+  async set(queue: string, patch: PolicyInput, options: ActOptions = {}): Promise<StoredQueue> {
+    return this.store.setQueue(checkText('queue', queue), checkPolicyPatch(patch), actOf(this.actor, options))
+  }
+
+  /**
+   * Stops new claims from a queue, within a second in every process. What runs goes on; enqueueing goes on. Pausing
+   * a paused queue changes nothing.
+   */
+  async pause(queue: string, options: ActOptions = {}): Promise<StoredQueue> {
+    return this.store.pauseQueue(checkText('queue', queue), actOf(this.actor, options))
+  }
+
+  /** Lets workers claim from the queue again. Resuming a queue that is not paused changes nothing. */
+  async resume(queue: string, options: ActOptions = {}): Promise<StoredQueue> {
+    return this.store.resumeQueue(checkText('queue', queue), actOf(this.actor, options))
+  }
+}

@@ -1,0 +1,181 @@
+import { hostname, userInfo } from 'node:os'
+import { Client } from './client/client.js'
+import { SpillwayError } from './job/errors.js'
+import { Maintenance } from './maintenance/maintenance.js'
+import { type PostgresStore, postgresStore } from './store/postgres/store.js'
+import type { MigrationReport, SchemaStatus } from './store/store.js'
+import { Worker, type WorkerOptions } from './worker/worker.js'
+
+export interface SpillwayOptions {
+  /**
+   * A PostgreSQL 15 or newer: `postgres://user:password@host:port/database`. Without one, the embedded database of this
+   * folder is started and migrated when it is first used; with NODE_ENV=production that is refused.
+   */
+  readonly url?: string | undefined
+  /** Default: `spillway`. */
+  readonly schema?: string
+  /** Who acts, stored with every operator action. Default: user and host. */
+  readonly actor?: string
+  /** Largest payload, in UTF-8 bytes. Default: 1 MiB. */
+  readonly maxPayloadBytes?: number
+  /** Connections for everything but workers, which have four of their own. Default: 10. */
+  readonly maxConnections?: number
+  /** Whether statements are prepared under names. Default: true. */
+  readonly prepare?: boolean
+  /** Whether workers listen for notices; without it they poll. Default: true. */
+  readonly listen?: boolean
+  /** Told of trouble that repairs itself, such as a connection that broke while idle. */
+  readonly onError?: (error: Error) => void
+}
+
+export interface SpillwayWorkerOptions extends WorkerOptions {
+  /** Whether this process also takes part in maintenance: promoting, rescuing, retention. Default: true. */
+  readonly maintenance?: boolean
+}
+
+/**
+ * Spillway on one database: enqueue, inspect and operate; {@link Spillway.worker} makes a worker on the same store.
+ * Nothing is connected before it is used.
+ *
+ * @example
+ * const spillway = new Spillway({ url: process.env.DATABASE_URL })
+ * await spillway.migrate()
+ */
+export class Spillway extends Client {
+  private readonly postgres: PostgresStore
+  private readonly releases: (() => Promise<void>)[]
+
+  constructor(options: SpillwayOptions = {}) {
+    const { url, schema, maxConnections, prepare, listen, onError, actor = whoAmI(), maxPayloadBytes } = options
+    const releases: (() => Promise<void>)[] = []
+    const store = postgresStore({
+      url: url ?? embedded(schema, releases),
+      ...(schema === undefined ? {} : { schema }),
+      ...(maxConnections === undefined ? {} : { maxConnections }),
+      ...(prepare === undefined ? {} : { prepare }),
+      ...(listen === undefined ? {} : { listen }),
+      ...(onError === undefined ? {} : { onError }),
+    })
+    super({ store, actor, maxPayloadBytes })
+    this.postgres = store
+    this.releases = releases
+  }
+
+  /** Brings the schema to this version; safe from many processes at once. @throws `schema_newer` */
+  migrate(): Promise<MigrationReport> {
+    return this.postgres.migrate()
+  }
+
+  /** Where the schema stands, without changing it. */
+  schemaStatus(): Promise<SchemaStatus> {
+    return this.postgres.schemaStatus()
+  }
+
+  /** @throws `schema_missing`, `schema_newer` where this program and the schema do not fit. */
+  requireSchema(): Promise<void> {
+    return this.postgres.requireSchema()
+  }
+
+  /** A worker on this store. It takes jobs from {@link Worker.start} to {@link Worker.stop}. */
+  worker(options: SpillwayWorkerOptions): Worker {
+    const { maintenance = true, ...own } = options
+    const worker: Worker = new Worker(this.postgres, own, maintenance ? [this.maintenance(() => worker.staleMs)] : [])
+    return worker
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    for (const release of this.releases.splice(0)) await release()
+  }
+
+  private maintenance(staleMs: () => number): Maintenance {
+    return new Maintenance(this.postgres, { staleMs })
+  }
+}
+
+function embedded(schema: string | undefined, releases: (() => Promise<void>)[]): () => Promise<string> {
+  if (process.env.NODE_ENV === 'production') {
+    throw new SpillwayError(
+      'invalid_option',
+      'no `url` was given, and the embedded database is not for production: set DATABASE_URL and pass it as `url`',
+    )
+  }
+  let found: Promise<string> | undefined
+  return () => {
+    found ??= (async () => {
+      const { startEmbedded } = await import('./embedded/index.js')
+      const database = await startEmbedded()
+      releases.push(() => database.release())
+      const store = postgresStore({ url: database.url, ...(schema === undefined ? {} : { schema }), maxConnections: 1 })
+      await store.migrate()
+      await store.close()
+      return database.url
+    })()
+    return found
+  }
+}
+
+function whoAmI(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    // A container may run under a uid that has no name.
+    return `uid ${process.getuid?.() ?? '?'}@${hostname()}`
+  }
+}
+
+export {
+  Client,
+  type EnqueueEntry,
+  type EnqueueOptions,
+  type MixedEntry,
+  type TransactionOption,
+} from './client/client.js'
+export type { DeadLetters } from './client/dead-letters.js'
+export type { Jobs } from './client/jobs.js'
+export type { Listing, ListOptions } from './client/listing.js'
+export type { JobSettings, UniqueKey } from './client/new-job.js'
+export type { Queues } from './client/queues.js'
+export type { RetryOptions } from './client/retry.js'
+export type { Backoff } from './job/backoff.js'
+export {
+  defineJob,
+  type Handler,
+  type HandlerContext,
+  type JobDefinition,
+  type JobHandler,
+  type JobOptions,
+} from './job/definition.js'
+export type { Duration } from './job/duration.js'
+export {
+  AlreadyRetriedError,
+  type ErrorCode,
+  InvalidStateError,
+  isSpillwayError,
+  PayloadRefusedError,
+  PayloadTooLargeError,
+  SpillwayError,
+  UniqueConflictError,
+} from './job/errors.js'
+export type { HistoryEntry } from './job/history.js'
+export type { DlqPart, Job, RuntimeDlqReason } from './job/job.js'
+export type { QueuePolicy, QueuePolicyPatch, Retention } from './job/policy.js'
+export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } from './job/signals.js'
+export { JOB_STATES, type JobState } from './job/states.js'
+export type {
+  Acted,
+  ClaimedJob,
+  Depth,
+  DlqFilter,
+  Enqueued,
+  JobFilter,
+  MigrationReport,
+  Page,
+  RegisteredWorker,
+  SchemaStatus,
+  StoredQueue,
+} from './store/store.js'
+export { type AbortCause, AttemptAborted } from './worker/attempt.js'
+export type { DeathEvent, DeathHandler } from './worker/death.js'
+export type { WorkerEvents } from './worker/events.js'
+export { type StopOptions, Worker, type WorkerOptions } from './worker/worker.js'

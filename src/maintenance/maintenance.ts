@@ -1,0 +1,158 @@
+import type { Lead, Notice, Upkeep } from '../store/store.js'
+import { Duty } from './duty.js'
+import { DutyReport } from './duty-report.js'
+import { Leader } from './leader.js'
+import { Promoting } from './promoting.js'
+import { Turning } from './turning.js'
+
+export interface MaintenanceOptions {
+  /** After this long in silence a worker's jobs are taken back. Default: 45 s. */
+  readonly staleMs?: number | (() => number)
+  /** Crashes that hold a job, where its queue does not say otherwise. Default: 3. */
+  readonly crashLimit?: number
+  /** Told of what failed; it is tried again by itself. `duty` is `leader` for the lease itself. */
+  readonly onError?: (error: Error, duty: string) => void
+}
+
+const LEASE_MS = 10_000
+const RESCUE_MS = 15_000
+const RETAIN_MS = 60_000
+const PARTITIONS_MS = 3_600_000
+const BATCH = 1_000
+const FOLD_BATCH = 10_000
+/** How long stop() waits for a pass under way; what it has begun commits or rolls back without us. */
+const STOP_MS = 2_000
+const NEVER = Number.POSITIVE_INFINITY
+
+/**
+ * What a queue needs besides workers: due jobs made available, jobs of dead workers taken back, deadlines, space, retention.
+ *
+ * Any number of processes may run it; the one that leads does the work, and another follows within 15 s when it dies.
+ * Each duty has its own schedule and short transactions: one that fails or hangs delays no other. Idle, all of it costs
+ * about 0.3 statements a second.
+ *
+ * @example
+ * const maintenance = new Maintenance(store, { staleMs: 45_000, onError: (error, duty) => log.warn({ error, duty }) })
+ * await maintenance.start()
+ */
+export class Maintenance {
+  private readonly leader: Leader
+  private readonly promoting: Promoting
+  private readonly turning: Turning
+  private readonly reports: DutyReport
+  private readonly duties: Readonly<Record<DutyName, Duty>>
+  private stopped: Promise<void> | undefined
+
+  constructor(
+    private readonly store: Upkeep,
+    private readonly options: MaintenanceOptions = {},
+  ) {
+    this.promoting = new Promoting(store)
+    this.turning = new Turning(store)
+    this.reports = new DutyReport(store)
+    this.leader = new Leader(store, {
+      name: 'maintenance',
+      // Who asks for faster rescues also wants a dead leader replaced faster.
+      ttlMs: () => Math.min(LEASE_MS, Math.max(1_000, this.staleMs / 4)),
+      onLead: (look, isNew) => this.lead(look, isNew),
+      onError: (error) => options.onError?.(error, 'leader'),
+    })
+    this.duties = {
+      promote: this.duty('promote', 50, () => this.promoting.pass()),
+      rescue: this.duty('rescue', 50, () => this.rescue()),
+      deadlines: this.duty('deadlines', 50, async () => ((await store.expireDeadlines(BATCH)) >= BATCH ? 0 : NEVER)),
+      rings: this.duty('rings', 100, () => this.turning.pass()),
+      fold: this.duty('fold', 500, async () => ((await store.fold(FOLD_BATCH)) >= FOLD_BATCH ? 0 : NEVER)),
+      retain: this.duty('retain', 50, () => this.retain()),
+      partitions: this.duty('partitions', 1_000, async () => {
+        await store.preparePartitions()
+        return PARTITIONS_MS
+      }),
+    }
+  }
+
+  get isLeading(): boolean {
+    return this.leader.isLeading
+  }
+
+  /** Resolves when it is known who leads. Never rejects: what fails is reported and tried again. */
+  async start(): Promise<void> {
+    if (this.stopped) return
+    for (const duty of Object.values(this.duties)) duty.start()
+    // The process that starts may just have ended registrations of a predecessor; whoever leads would see it later.
+    void this.duties.rescue.runOnce().catch(() => undefined)
+    await this.leader.start()
+  }
+
+  /**
+   * Gives the lead up and ends the passes under way, within 3 s. May be called twice, before {@link start}, and during it.
+   */
+  stop(): Promise<void> {
+    this.stopped ??= this.shutDown()
+    return this.stopped
+  }
+
+  /** Wakes what a notice is about before its time. */
+  heard(notice: Notice): void {
+    this.promoting.heard(notice, this.duties.promote)
+    this.turning.heard(notice, this.duties.rings)
+  }
+
+  /** Does one pass of a duty now, whoever leads. Rejects with what it threw. */
+  runOnce(duty: DutyName): Promise<void> {
+    return this.duties[duty].runOnce()
+  }
+
+  private async shutDown(): Promise<void> {
+    const ends = Object.values(this.duties).map((duty) => duty.stop())
+    await within(STOP_MS, Promise.all(ends))
+    await within(STOP_MS / 2, this.leader.stop())
+  }
+
+  private lead(look: Lead, isNew: boolean): void {
+    if (isNew) for (const duty of Object.values(this.duties)) duty.wake()
+    if (look.hasExpired) this.duties.deadlines.wake()
+    if (look.hasDeltas) this.duties.fold.wake()
+    this.promoting.looked(look, this.duties.promote)
+    this.turning.looked(look, this.duties.rings)
+  }
+
+  private async rescue(): Promise<number> {
+    const { retried } = await this.store.rescue(this.staleMs, this.options.crashLimit ?? 3)
+    return retried >= BATCH ? 0 : Math.min(RESCUE_MS, this.staleMs / 3)
+  }
+
+  private async retain(): Promise<number> {
+    const deleted = await this.store.retain(BATCH)
+    return Object.values(deleted).some((n) => n >= BATCH) ? 0 : RETAIN_MS
+  }
+
+  private get staleMs(): number {
+    const { staleMs = 45_000 } = this.options
+    return typeof staleMs === 'number' ? staleMs : staleMs()
+  }
+
+  private duty(name: DutyName, restMs: number, pass: () => Promise<number>): Duty {
+    return new Duty({
+      name,
+      restMs,
+      pass,
+      mayRun: () => this.leader.isLeading,
+      onPass: (error) => {
+        if (error) this.options.onError?.(error, name)
+        return this.reports.passed(name, error)
+      },
+    })
+  }
+}
+
+export type DutyName = 'promote' | 'rescue' | 'deadlines' | 'rings' | 'fold' | 'retain' | 'partitions'
+
+/** Resolves with `work`, or after `ms` without it. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

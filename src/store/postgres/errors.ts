@@ -1,0 +1,75 @@
+import { SpillwayError } from '../../job/errors.js'
+
+/** What a driver error means to a caller. Decided here and nowhere else. */
+export type Fault =
+  /** Rolled back because of another transaction: repeat it. */
+  | 'conflict'
+  /** The connection or the server is gone; the outcome is unknown. */
+  | 'unavailable'
+  /** The day's partition is not there yet. */
+  | 'partition'
+  /** A unique key is taken. */
+  | 'unique'
+  /** The statement is wrong, the data is refused, the right is missing: repeating it cannot help. */
+  | 'final'
+
+const CONFLICT = new Set(['40001', '40P01', '55P03'])
+const UNAVAILABLE = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '53400', '25006', '53100', '53200', '58030'])
+const SOCKET = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+const LOST = /connection terminated|client was closed|connection ended|timeout exceeded when trying to connect|not queryable/i
+
+interface DriverError extends Error {
+  readonly code?: string
+  readonly constraint?: string
+}
+
+/** Sorts a driver error. */
+export function faultOf(error: unknown): Fault {
+  if (!(error instanceof Error)) return 'final'
+  const { code, message, constraint } = error as DriverError
+  if (code !== undefined) {
+    if (CONFLICT.has(code)) return 'conflict'
+    if (UNAVAILABLE.has(code) || SOCKET.has(code) || code.startsWith('08')) return 'unavailable'
+    if (code === '23505') return 'unique'
+    if (code === '23514' && constraint === undefined && message.startsWith('no partition of relation')) return 'partition'
+    return 'final'
+  }
+  if (error instanceof AggregateError) return error.errors.length > 0 ? faultOf(error.errors[0]) : 'unavailable'
+  return LOST.test(message) ? 'unavailable' : 'final'
+}
+
+/** Makes a driver error ours, keeping it as `cause`. */
+export function translate(error: unknown): SpillwayError {
+  if (error instanceof SpillwayError) return error
+  const { code, message } = error as DriverError
+  const said = error instanceof AggregateError ? String(error.errors[0]?.message ?? message) : message
+  const cause = { cause: error }
+  if (faultOf(error) === 'unavailable') {
+    return new SpillwayError(
+      'store_unavailable',
+      `cannot reach PostgreSQL: ${said || code}; check that it runs and that the url is right`,
+      cause,
+    )
+  }
+  if (code === '42P01' || code === '3F000') {
+    return new SpillwayError(
+      'schema_missing',
+      `the schema is missing or older than this program: ${said}; run \`spillway migrate\``,
+      cause,
+    )
+  }
+  if (code === '42501') {
+    return new SpillwayError('store_forbidden', `the database role lacks a right: ${said}`, cause)
+  }
+  return new SpillwayError('internal', `PostgreSQL refused a statement${code ? ` (${code})` : ''}: ${said}`, cause)
+}

@@ -1,0 +1,110 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { SpillwayError } from '../../job/errors.js'
+import type { MigrationReport, SchemaStatus } from '../store.js'
+import type { Database } from './database.js'
+import { faultOf, translate } from './errors.js'
+import { channelOf } from './notices.js'
+import { migrationQueries } from './queries/migrations.js'
+
+const FOLDER = new URL('./migrations/', import.meta.url)
+
+/** One step of the schema: a file `NNNN_what.sql`. */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  /** Its text with the schema's name filled in. */
+  readonly text: string
+}
+
+/** Every step this version knows, in order, for the given schema. */
+export async function migrations(schema: string): Promise<Migration[]> {
+  const files = (await readdir(FOLDER)).filter((file) => /^\d{4}_.+\.sql$/.test(file)).sort()
+  return Promise.all(
+    files.map(async (file) => ({
+      version: Number(file.slice(0, 4)),
+      name: file.slice(0, -4),
+      text: (await readFile(new URL(file, FOLDER), 'utf8'))
+        .replaceAll('{{schema}}', `"${schema}"`)
+        .replaceAll('{{channel}}', channelOf(schema)),
+    })),
+  )
+}
+
+/** The whole schema as one script, for a DBA to read and run. */
+export async function migrationScript(schema: string): Promise<string> {
+  const { create, record } = migrationQueries(schema)
+  const steps = await migrations(schema)
+  return steps
+    .map(({ name, version, text }, n) =>
+      ['begin;', ...(n === 0 ? [`${create.text};`] : []), `-- ${name}`, text, `${record(version, name).text};`, 'commit;'].join('\n\n'),
+    )
+    .join('\n\n')
+}
+
+/**
+ * Brings the schema to this version: each step in one transaction, under a lock, so that one of many processes does the
+ * work and the others wait for it. Interrupted, the schema stands after the last whole step.
+ *
+ * @throws `schema_newer` when the schema was migrated by a newer version; nothing is changed.
+ */
+export async function migrate(db: Database, schema: string): Promise<MigrationReport> {
+  const queries = migrationQueries(schema)
+  const steps = await migrations(schema)
+  try {
+    return await db.transaction(
+      async (tx) => {
+        await tx.run(queries.lock, [`spillway migrate ${schema}`])
+        await tx.execute(queries.create.text)
+        const done = new Set((await tx.run(queries.applied, [])).map(([version]) => Number(version)))
+        refuseNewer(Math.max(0, ...done), steps.length, schema)
+        const applied: string[] = []
+        for (const { version, name, text } of steps) {
+          if (done.has(version)) continue
+          await tx.execute(text)
+          await tx.execute(queries.record(version, name).text)
+          applied.push(name)
+        }
+        return { applied, version: steps.length }
+      },
+      { repeatable: true },
+    )
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+/** Where the schema stands, without changing it. */
+export async function schemaStatus(db: Database, schema: string): Promise<SchemaStatus> {
+  const queries = migrationQueries(schema)
+  const steps = await migrations(schema)
+  const done = await db.runRaw(queries.applied, []).catch((error: unknown) => {
+    const { code } = error as { code?: string }
+    if (code === '42P01' || code === '3F000') return []
+    if (faultOf(error) === 'unavailable') throw translate(error)
+    throw translate(error)
+  })
+  const versions = new Set(done.map(([version]) => Number(version)))
+  return {
+    version: Math.max(0, ...versions),
+    latest: steps.length,
+    pending: steps.filter(({ version }) => !versions.has(version)).map(({ name }) => name),
+  }
+}
+
+/** @throws `schema_newer`, `schema_missing`: a program and a schema that do not fit do nothing together. */
+export async function requireSchema(db: Database, schema: string): Promise<void> {
+  const { version, latest, pending } = await schemaStatus(db, schema)
+  refuseNewer(version, latest, schema)
+  if (pending.length > 0) {
+    const found = version === 0 ? `there is no schema "${schema}"` : `schema "${schema}" is at version ${version} of ${latest}`
+    throw new SpillwayError('schema_missing', `${found}; run \`spillway migrate\`, or call migrate() when the program starts`)
+  }
+}
+
+function refuseNewer(version: number, latest: number, schema: string): void {
+  if (version <= latest) return
+  throw new SpillwayError(
+    'schema_newer',
+    `schema "${schema}" is at version ${version}, and this program knows ${latest}: update spillway here before using it`,
+  )
+}

@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto'
+import { SpillwayError, UniqueConflictError } from '../../job/errors.js'
+import type { Enqueued, Executor, NewJob, Notice, Producing } from '../store.js'
+import type { Database } from './database.js'
+import { faultOf, translate } from './errors.js'
+import { channelOf, encodeNotice } from './notices.js'
+import type { Notifier } from './notifier.js'
+import { type EnqueuedRow, enqueueQueries, type FullParams, type PlainParams } from './queries/enqueue.js'
+
+const SEPARATOR = '\x1f'
+const MISSING = '\x1e'
+/** Rows of one statement, and bytes of their payloads. */
+const MAX_ROWS = 2_000
+const MAX_BYTES = 8 * 1024 * 1024
+const DUE_SOON_MS = 60_000
+
+type Placed = { readonly id: string; readonly place: 'r' | 'd' | 'k' }
+type Run = (params: PlainParams | FullParams, full: boolean) => Promise<EnqueuedRow>
+
+/** Enqueueing on PostgreSQL. */
+export function producing(db: Database, schema: string, notifier: Notifier): Producing {
+  const queries = enqueueQueries(schema)
+  const channel = channelOf(schema)
+
+  async function enqueue(jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
+    if (jobs.length === 0) return []
+    for (let tries = 0; ; tries++) {
+      const placed = await store(jobs)
+      if (placed !== 'taken') {
+        const answers = await nameHolders(jobs, placed)
+        if (answers) {
+          for (const notice of noticesOf(jobs, placed)) notifier.tell(notice)
+          return answers
+        }
+      } else {
+        const holder = await firstHolder(jobs)
+        if (holder) throw conflict(holder.key, holder.id)
+      }
+      // The holder went away between the two looks: the key may be free now.
+      if (tries === 5) throw new SpillwayError('job_moving', 'the holder of a unique key keeps changing; try again')
+    }
+  }
+
+  /** One statement where it fits, else one transaction of several. `taken`: a key that must be free is not. */
+  async function store(jobs: readonly NewJob[]): Promise<Placed[] | 'taken'> {
+    const chunks = chunked(jobs)
+    const mustBeFree = jobs.some((job) => job.uniqueKey !== null && job.onConflict !== 'skip')
+    if (chunks.length === 1 && !mustBeFree) return storeAlone(jobs)
+
+    const requestId = randomUUID()
+    const attempt = () =>
+      db.transaction(async (tx) => {
+        const all: Placed[] = []
+        for (const chunk of chunks) {
+          const run: Run = async (params, full) =>
+            (full ? await tx.run(queries.full, params as FullParams) : await tx.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
+          const placed = await storeChunk(chunk, null, run)
+          if (chunk.some((job, n) => placed[n]?.place === 'k' && job.onConflict !== 'skip')) throw TAKEN
+          all.push(...placed)
+        }
+        const ids = `{${all.map(({ id }) => id).join(',')}}`
+        await tx.run(queries.note, [requestId, ids, all.map(({ place }) => place).join('')])
+        return all
+      })
+    try {
+      return await repeatUnknown(attempt, () => earlier(requestId))
+    } catch (error) {
+      if (error === TAKEN) return 'taken'
+      throw error
+    }
+  }
+
+  async function storeAlone(jobs: readonly NewJob[]): Promise<Placed[]> {
+    const requestId = randomUUID()
+    const run: Run = async (params, full) =>
+      (full ? await db.run(queries.full, params as FullParams) : await db.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
+    return repeatUnknown(
+      () => storeChunk(jobs, requestId, run),
+      () => earlier(requestId),
+    )
+  }
+
+  async function earlier(requestId: string): Promise<Placed[] | undefined> {
+    const [row] = await db.run(queries.requested, [requestId], { repeatable: true })
+    return row && placesOf(row)
+  }
+
+  /** The answers, with the holders' ids where a key was taken; undefined when a holder has gone meanwhile. */
+  async function nameHolders(jobs: readonly NewJob[], placed: readonly Placed[]): Promise<Enqueued[] | undefined> {
+    if (!placed.some(({ place }) => place === 'k')) return placed.map(({ id }) => ({ id, inserted: true }))
+    const taken = jobs.filter((_, n) => placed[n]?.place === 'k').map((job) => job.uniqueKey as string)
+    const holders = new Map(await db.run(queries.holders, [taken.join(SEPARATOR)]))
+    if (taken.some((key) => !holders.has(key)) && placed.every(({ place }) => place === 'k')) return undefined
+    return placed.map(({ id, place }, n) =>
+      place === 'k'
+        ? { id: holders.get(jobs[n]?.uniqueKey as string) ?? id, inserted: false }
+        : { id, inserted: true },
+    )
+  }
+
+  async function firstHolder(jobs: readonly NewJob[]): Promise<{ key: string; id: string } | undefined> {
+    const keys = jobs.filter((job) => job.uniqueKey !== null && job.onConflict !== 'skip').map((job) => job.uniqueKey as string)
+    const [row] = await db.run(queries.holders, [keys.join(SEPARATOR)])
+    if (row) return { key: row[0], id: row[1] }
+    const twice = keys.find((key, n) => keys.indexOf(key) !== n)
+    if (twice !== undefined) throw new SpillwayError('unique_conflict', `two jobs of one call have the unique key "${twice}"`)
+    return undefined
+  }
+
+  async function enqueueIn(tx: Executor, jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
+    const answers: Enqueued[] = []
+    const notices: Notice[] = []
+    try {
+      for (const chunk of chunked(jobs)) {
+        const run: Run = async (params, full) => {
+          const rows = await tx.execute((full ? queries.full : queries.plain).text, params)
+          return Object.values(rows[0] ?? {}) as EnqueuedRow
+        }
+        const placed = await storeChunk(chunk, null, run)
+        for (const [n, { id, place }] of placed.entries()) {
+          if (place !== 'k') {
+            answers.push({ id, inserted: true })
+            continue
+          }
+          const key = chunk[n]?.uniqueKey as string
+          const [row] = await tx.execute(queries.holders.text, [key])
+          const holder = String(Object.values(row ?? {})[1] ?? '')
+          if (chunk[n]?.onConflict !== 'skip' || !holder) throw conflict(key, holder)
+          answers.push({ id: holder, inserted: false })
+        }
+        notices.push(...noticesOf(chunk, placed))
+      }
+      if (notices.length > 0) await tx.execute(queries.notify.text, [channel, notices.map(encodeNotice).join(SEPARATOR)])
+    } catch (error) {
+      throw translate(error)
+    }
+    return answers
+  }
+
+  return { enqueue, enqueueIn }
+
+  /** Runs `attempt`; after a lost connection asks whether it had committed, and only then runs it again. */
+  async function repeatUnknown(attempt: () => Promise<Placed[]>, asked: () => Promise<Placed[] | undefined>): Promise<Placed[]> {
+    const until = performance.now() + 30_000
+    for (let unknown = false; ; ) {
+      try {
+        if (unknown) {
+          const found = await asked()
+          if (found) return found
+        }
+        return await attempt()
+      } catch (error) {
+        const fault = faultOf((error as Error).cause ?? error)
+        // The first try committed after all, between our look and our repetition.
+        if (fault === 'unique' && unknown) continue
+        if (fault !== 'unavailable' || performance.now() > until) throw translate(error)
+        unknown = true
+      }
+    }
+  }
+}
+
+const TAKEN = new SpillwayError('unique_conflict', 'a unique key is taken')
+
+function conflict(key: string, holderId: string): SpillwayError {
+  return new UniqueConflictError(key, holderId)
+}
+
+async function storeChunk(jobs: readonly NewJob[], requestId: string | null, run: Run): Promise<Placed[]> {
+  const full = jobs.some(needsMore)
+  return placesOf(await run(full ? fullParams(jobs, requestId) : plainParams(jobs, requestId), full))
+}
+
+function placesOf([ids, places]: EnqueuedRow): Placed[] {
+  return ids
+    .slice(1, -1)
+    .split(',')
+    .map((id, n) => ({ id, place: places ? (places[n] as Placed['place']) : 'r' }))
+}
+
+/** Whether a job sets something the plain statement does not carry. */
+function needsMore(job: NewJob): boolean {
+  return (
+    job.runAt !== null ||
+    job.uniqueKey !== null ||
+    job.tags !== null ||
+    job.metadata !== null ||
+    job.deadline !== null ||
+    job.timeoutMs !== null ||
+    job.retention !== null
+  )
+}
+
+function plainParams(jobs: readonly NewJob[], requestId: string | null): PlainParams {
+  let queues = ''
+  let kinds = ''
+  let payloads = ''
+  let versions = ''
+  let priorities = ''
+  let attempts = ''
+  for (let n = 0; n < jobs.length; n++) {
+    const job = jobs[n] as NewJob
+    const text = n === 0 ? '' : SEPARATOR
+    const number = n === 0 ? '{' : ','
+    queues += text + job.queue
+    kinds += text + job.kind
+    payloads += text + job.payload
+    versions += number + job.version
+    priorities += number + job.priority
+    attempts += number + job.maxAttempts
+  }
+  return [requestId, queues, kinds, payloads, `${versions}}`, `${priorities}}`, `${attempts}}`]
+}
+
+function fullParams(jobs: readonly NewJob[], requestId: string | null): FullParams {
+  const numbers = (of: (job: NewJob) => number | null) => `{${jobs.map((job) => of(job) ?? 'NULL').join(',')}}`
+  const texts = (of: (job: NewJob) => string | null) => jobs.map((job) => of(job) ?? MISSING).join(SEPARATOR)
+  return [
+    ...plainParams(jobs, requestId),
+    numbers((job) => job.runAt?.getTime() ?? null),
+    numbers((job) => job.deadline?.getTime() ?? null),
+    numbers((job) => job.timeoutMs),
+    texts((job) => job.uniqueKey),
+    texts((job) => (job.tags && job.tags.length > 0 ? JSON.stringify(job.tags) : null)),
+    texts((job) => job.metadata),
+    texts((job) => job.retention),
+  ]
+}
+
+/** One notice per queue and priority with the lowest position, one for the earliest due time that is near. */
+function noticesOf(jobs: readonly NewJob[], placed: readonly Placed[]): Notice[] {
+  const ready = new Map<string, Notice>()
+  let due: number | undefined
+  for (let n = 0; n < jobs.length; n++) {
+    const job = jobs[n] as NewJob
+    const { id, place } = placed[n] as Placed
+    if (place === 'r') {
+      const key = `${job.priority}|${job.queue}`
+      // Ids of one statement ascend, so the first is the lowest position.
+      if (!ready.has(key)) ready.set(key, { type: 'ready', queue: job.queue, priority: job.priority, position: id })
+    } else if (place === 'd' && job.runAt) {
+      due = Math.min(due ?? Number.POSITIVE_INFINITY, job.runAt.getTime())
+    }
+  }
+  const notices = [...ready.values()]
+  if (due !== undefined && due - Date.now() < DUE_SOON_MS) notices.push({ type: 'due', at: due })
+  return notices
+}
+
+function chunked(jobs: readonly NewJob[]): (readonly NewJob[])[] {
+  let bytes = 0
+  let from = 0
+  const chunks: (readonly NewJob[])[] = []
+  for (let n = 0; n < jobs.length; n++) {
+    bytes += (jobs[n] as NewJob).payload.length
+    if (n - from >= MAX_ROWS || (bytes > MAX_BYTES && n > from)) {
+      chunks.push(jobs.slice(from, n))
+      from = n
+      bytes = (jobs[n] as NewJob).payload.length
+    }
+  }
+  chunks.push(from === 0 ? jobs : jobs.slice(from))
+  return chunks
+}

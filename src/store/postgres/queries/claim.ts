@@ -1,0 +1,132 @@
+import { columns, moved } from '../rows.js'
+import { Columns, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
+
+/** How many slots each ring has. */
+export const SLOTS = [0, 1, 2, 3, 4, 5, 6, 7] as const
+
+/** The best row of one slot and priority, above what the worker has already passed. */
+export type HeadRow = [queue: string, slot: number, priority: number, position: string]
+
+export type ClaimParams = [
+  queue: string,
+  priority: number,
+  floor: string,
+  limit: number,
+  served: string[],
+  leaseId: string,
+]
+
+export function claimQueries(schema: string) {
+  const leases = new Identifier(schema, 'leases')
+  const ready = SLOTS.map((slot) => new Identifier(schema, `ready_${slot}`))
+
+  return {
+    /**
+     * available → running, at most $4 rows of one slot, priority and queue, in order of position above $3.
+     *
+     * Index: ready_N_claim. Locks: skips rows another claim is taking. By ctid, on the slot's own table: through the
+     * parent a generic plan would lock all eight. A first claim need not wait for the disk: lost in a crash of the
+     * server it makes the job available again; a claim of a job that ran before is synchronous, so that run_lease
+     * cannot go back. No row back: nothing claimable here.
+     */
+    claim: SLOTS.map(
+      (slot) => sql<ClaimParams, string[]>`
+      with picked as materialized (
+        delete from ${ready[slot] as Identifier}
+         where ctid = any (array(
+                 select ctid
+                   from ${ready[slot] as Identifier}
+                  where queue = $1 and priority = $2 and position > $3
+                    and kind || '@' || schema_version = any ($5::text[])
+                  order by position
+                  limit $4
+                    for update skip locked))
+        returning ${columns('position')}
+      ),
+      ring as materialized (
+        select head from ${new Identifier(schema, 'ring_state')} where ring = 'leases'
+      ),
+      leased as (
+        insert into ${leases} (${columns('position', 'lease_id', 'slot')})
+        select ${moved('p', { run_lease: 'p.run_lease + 1' }, 'p.position', '$6::bigint', 'ring.head')}
+          from picked p, ring
+      )
+      select p.id, p.kind, p.schema_version, p.payload, p.attempt, p.crash_attempt, p.max_attempts, p.charge_base,
+             p.run_lease + 1, p.generation, p.handbacks, p.position, p.unique_key, p.tags, p.metadata, p.timeout_ms,
+             date_part('epoch', p.created_at) * 1000, date_part('epoch', nullif(p.run_at, p.created_at)) * 1000,
+             date_part('epoch', p.deadline - now()) * 1000, ring.head
+        from picked p, ring,
+             (select case when max(run_lease) = 0 then set_config('synchronous_commit', 'off', true) end
+                from picked) as durability`,
+    ),
+
+    /**
+     * The first row above the given floors, per slot: where the next claim goes. Eight index probes for each priority.
+     *
+     * Index: ready_N_claim.
+     */
+    heads: sql<[queue: string, priorities: string, ...floors: string[]], HeadRow>`
+      select $1::text, slot, priority, position
+        from unnest($2::integer[], ${join(
+          SLOTS.map((slot) => fragment`$${whole(slot + 3)}::bigint[]`),
+          ', ',
+        )}) as floor(priority, ${new Columns(SLOTS.map((slot) => `above_${slot}`))}),
+             lateral (${join(
+               SLOTS.map(
+                 (slot) => fragment`
+               (select ${whole(slot)} as slot, position
+                  from ${ready[slot] as Identifier}
+                 where queue = $1 and priority = floor.priority and position > floor.above_${whole(slot)}
+                 order by position
+                 limit 1)`,
+               ),
+               ' union all ',
+             )}) as head
+       order by priority, position`,
+
+    /**
+     * The last row of one slot, priority and queue: how far a claim that found nothing for this worker has looked.
+     *
+     * Index: ready_N_claim.
+     */
+    tail: SLOTS.map(
+      (slot) => sql<[queue: string, priority: number], [position: string]>`
+      select position
+        from ${ready[slot] as Identifier}
+       where queue = $1 and priority = $2
+       order by position desc
+       limit 1`,
+    ),
+
+    /**
+     * The first row of every priority of every slot for the given queues, from the very beginning: finds rows that
+     * committed late, and priorities not seen before. A loose index scan: one probe per priority and slot.
+     *
+     * Index: ready_N_claim.
+     */
+    look: lookQuery(ready),
+  }
+}
+
+function lookQuery(ready: readonly Identifier[]): Statement<[queues: string[]], HeadRow> {
+  const perSlot = SLOTS.map(
+    (slot) => fragment`
+      select slot, priority, position from (
+        with recursive head(priority, position) as (
+          (select priority, position from ${ready[slot] as Identifier}
+            where queue = wanted.queue order by priority, position limit 1)
+          union all
+          select next.priority, next.position
+            from head,
+                 lateral (select priority, position from ${ready[slot] as Identifier}
+                           where queue = wanted.queue and priority > head.priority
+                           order by priority, position limit 1) as next
+        )
+        select ${whole(slot)} as slot, priority, position from head) as slot_${whole(slot)}`,
+  )
+  return sql<[queues: string[]], HeadRow>`
+      select wanted.queue, head.slot, head.priority, head.position
+        from unnest($1::text[]) as wanted(queue),
+             lateral (${join(perSlot, ' union all ')}) as head
+       order by wanted.queue, head.priority, head.position`
+}

@@ -1,0 +1,118 @@
+import { columns, moved } from '../rows.js'
+import { fragment, Identifier, sql } from '../sql.js'
+import { isoTime } from './iso-time.js'
+
+export function deadlineQueries(schema: string) {
+  const table = (name: string) => new Identifier(schema, name)
+  const ready = table('ready_entries')
+  const deferred = table('deferred_jobs')
+  const waiting = table('waiting_jobs')
+  const append = table('append_history').quoted
+
+  return {
+    /**
+     * available, scheduled, retryable, waiting → archived (failed on a queue without a dead-letter queue), where the
+     * deadline has passed; at most $1 of each place, the longest overdue first.
+     *
+     * The cause is that of a running job whose deadline passed, so that both stand in one group (src/job/cause.ts).
+     * Index: ready_N_deadline, deferred_deadline, waiting_deadline. Locks: skips rows somebody else is moving. Always
+     * answers one row.
+     */
+    expire: sql<[limit: number], [expired: string]>`
+      with late_ready as materialized (
+        select id, slot from ${ready} where deadline <= now() order by deadline limit $1 for update skip locked
+      ),
+      late_deferred as materialized (
+        select id from ${deferred} where deadline <= now() order by deadline limit $1 for update skip locked
+      ),
+      late_waiting as materialized (
+        select id from ${waiting} where deadline <= now() order by deadline limit $1 for update skip locked
+      ),
+      from_ready as (
+        delete from ${ready} j using late_ready l where j.slot = l.slot and j.id = l.id
+        returning ${moved('j', {}, 'null::bigint as lease_id', 'null::timestamptz as started_at', 'null::json as progress')}
+      ),
+      from_deferred as (
+        delete from ${deferred} j using late_deferred l where j.id = l.id
+        returning ${moved('j', {}, 'null::bigint as lease_id', 'j.started_at', 'null::json as progress')}
+      ),
+      from_waiting as (
+        delete from ${waiting} j using late_waiting l where j.id = l.id
+        returning ${moved('j', {}, 'j.lease_id', 'j.started_at', 'j.progress')}
+      ),
+      gone as materialized (
+        select * from from_ready union all select * from from_deferred union all select * from from_waiting
+      ),
+      freed as (
+        delete from ${table('unique_keys')} k
+         using gone g
+         where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
+      ),
+      causes as materialized (
+        select queue, kind, own, ${table('cause_for')}(queue, kind, own) as cause
+          from (select distinct queue, kind, left(encode(sha256(convert_to(
+                         '[' || to_json(kind) || ',"DeadlineExceeded","the deadline <date> has passed"]', 'UTF8')),
+                         'hex'), 16) as own
+                  from gone) as c
+      ),
+      ruled as materialized (
+        select g.*, c.cause, coalesce(q.dlq_enabled, true) as dlq_enabled,
+               coalesce((g.retention ->> 'failed')::bigint, (q.retention ->> 'failed')::bigint, 259200000) as keep_ms,
+               'the deadline ' || ${isoTime('g.deadline')} || ' has passed' as message
+          from gone g
+          join causes c on c.queue = g.queue and c.kind = g.kind
+          left join ${table('queues')} q on q.queue = g.queue
+      ),
+      told as materialized (
+        select r.*, json_build_object(
+                 'type', 'deadline', 'at', ${isoTime('now()')}, 'started_at', ${isoTime('r.started_at')},
+                 'generation', r.generation, 'attempt', r.attempt, 'lease_id', r.lease_id::text, 'worker', null,
+                 'name', 'DeadlineExceeded', 'message', r.message, 'stack', null, 'code', null, 'cause', '[]'::json,
+                 'truncated', false)::text as entry
+          from ruled r
+      ),
+      dead as (
+        insert into ${table('dlq_entries')}
+               (${columns('dlq_at', 'dlq_reason', 'original_run_lease', 'cause', 'error_class', 'error_message', 'dlq_xid', 'retain_from', 'lease_id', 'started_at', 'progress')})
+        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, 'now()', "'deadline_exceeded'", 't.run_lease', 't.cause', "'DeadlineExceeded'", 't.message', 'pg_current_xact_id()', 'now()', 't.lease_id', 't.started_at', 't.progress')}
+          from told t
+         where t.dlq_enabled
+      ),
+      failed as (
+        insert into ${table('terminal_entries')}
+               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
+        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 't.lease_id', "'deadline_exceeded'", 't.cause', "'DeadlineExceeded'", 't.message', 't.progress')}
+          from told t
+         where not t.dlq_enabled and t.keep_ms > 0
+      ),
+      tagged as (
+        insert into ${table('dlq_tags')} (tag, dlq_at, id)
+        select distinct tag, now(), r.id from ruled r, unnest(r.tags) as tag where r.dlq_enabled
+      ),
+      known as (
+        insert into ${table('dlq_causes')} (queue, cause, kind, reason, error_class, title, sample_id, first_at, last_at)
+        select distinct on (queue, cause) queue, cause, kind, 'deadline_exceeded', 'DeadlineExceeded',
+               'DeadlineExceeded: the deadline <date> has passed', id, now(), now()
+          from ruled
+         where dlq_enabled
+         order by queue, cause, id
+        on conflict (queue, cause) do nothing
+      ),
+      counts as (
+        insert into ${table('cause_deltas')} (queue, cause, n)
+        select queue, cause, count(*) from ruled where dlq_enabled group by queue, cause
+      ),
+      counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select queue, kind, 'deadline_exceeded',
+               case when dlq_enabled then 'arrived' when keep_ms > 0 then 'failed' else 'gone' end, count(*)
+          from ruled
+         group by 1, 2, 3, 4
+      ),
+      events as (
+        insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason, cause, message)
+        select 'died', id, queue, kind, generation, 'deadline_exceeded', cause, message from ruled
+      )
+      select count(*) from gone`,
+  }
+}

@@ -1,0 +1,54 @@
+import { fragment, Identifier, join, sql } from '../sql.js'
+
+/** Emptied between tests; what a fresh schema has rows in (rings, control) is left. */
+const TABLES = [
+  'ready_entries',
+  'leases',
+  'attempt_state',
+  'aborts',
+  'deferred_jobs',
+  'waiting_jobs',
+  'terminal_entries',
+  'dlq_entries',
+  'dlq_tags',
+  'dlq_bin',
+  'dlq_causes',
+  'cause_deltas',
+  'held_entries',
+  'queues',
+  'workers',
+  'leaders',
+  'ended_workers',
+  'duties',
+  'requests',
+  'unique_keys',
+  'crashes',
+  'counters',
+  'event_outbox',
+  'audit_log',
+] as const
+
+export function isolateQueries(schema: string) {
+  const first = TABLES[0]
+  return {
+    /** Every row of every table, in one statement. For small stores between two tests; not while something runs. */
+    empty: sql<[], []>`
+      with ${join(
+        TABLES.slice(1).map(
+          (table) => fragment`${new Identifier(`gone_${table}`)} as (delete from ${new Identifier(schema, table)})`,
+        ),
+        ', ',
+      )}
+      delete from ${new Identifier(schema, first)}`,
+
+    /** The schema with everything in it. Waits for whoever uses it. */
+    drop: sql<[], []>`
+      drop schema if exists ${new Identifier(schema)} cascade`,
+
+    /** Connections to this database that are not this one: what a test left open. */
+    connections: sql<[], [application: string, state: string, query: string]>`
+      select application_name, coalesce(state, ''), left(query, 200)
+        from pg_catalog.pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+  }
+}

@@ -1,0 +1,66 @@
+import { fragment, Identifier, join, sql } from '../sql.js'
+import { SLOTS } from './claim.js'
+
+export type LeadRow = [
+  leading: string,
+  expiresInMs: string,
+  nextDueInMs: string | null,
+  hasExpired: string | null,
+  hasDeltas: string | null,
+  activity: string | null,
+]
+
+export function leaderQueries(schema: string) {
+  const table = (name: string) => new Identifier(schema, name)
+  const leaders = table('leaders')
+  const ringBytes = join(
+    SLOTS.map(
+      (slot) =>
+        fragment`pg_relation_size('${table(`ready_${slot}`)}'::regclass) + pg_relation_size('${table(`leases_${slot}`)}'::regclass)`,
+    ),
+    ' + ',
+  )
+
+  return {
+    /**
+     * Takes the lease when it is free, lapsed or one's own. Who gets it also learns what there is to do, by one index
+     * probe for each question, so that idle duties need no statements of their own.
+     *
+     * Locks the one row. Always answers one row.
+     */
+    lead: sql<[name: string, holder: string, ttlMs: number], LeadRow>`
+      with led as (
+        insert into ${leaders} as l (name, holder, expires_at, written_at)
+        values ($1, $2, now() + $3 * interval '1 millisecond', now())
+        on conflict (name) do update
+           set holder = excluded.holder, expires_at = excluded.expires_at, written_at = excluded.written_at
+         where l.holder = excluded.holder or l.expires_at <= now()
+        returning $3::float8 as ms
+      )
+      select exists (select from led),
+             coalesce((select ms from led),
+                      (select date_part('epoch', expires_at - now()) * 1000 from ${leaders} where name = $1), 0),
+             case when exists (select from led) then
+               (select date_part('epoch', min(due_at) - now()) * 1000 from ${table('deferred_jobs')}) end,
+             case when exists (select from led) then
+               exists (select from ${table('ready_entries')} where deadline <= now())
+               or exists (select from ${table('deferred_jobs')} where deadline <= now())
+               or exists (select from ${table('waiting_jobs')} where deadline <= now()) end,
+             case when exists (select from led) then exists (select from ${table('cause_deltas')}) end,
+             case when exists (select from led) then
+               (select last_value::text from ${table('job_ids')}) || '/' || (${ringBytes}) end`,
+
+    /** Gives the lease up, so that another process need not wait for its end. Not the holder's: nothing happens. */
+    resign: sql<[name: string, holder: string], []>`
+      delete from ${leaders} where name = $1 and holder = $2`,
+
+    /** Remembers when a duty last succeeded and how it last failed. */
+    report: sql<[duty: string, error: string | null], []>`
+      insert into ${table('duties')} as d (duty, last_success_at, last_error, last_error_at)
+      values ($1, case when $2::text is null then now() end, $2, case when $2::text is not null then now() end)
+      on conflict (duty) do update
+         set last_success_at = coalesce(excluded.last_success_at, d.last_success_at),
+             last_error = coalesce(excluded.last_error, d.last_error),
+             last_error_at = coalesce(excluded.last_error_at, d.last_error_at)`,
+  }
+}

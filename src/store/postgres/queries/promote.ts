@@ -1,0 +1,45 @@
+import { columns, moved } from '../rows.js'
+import { Identifier, sql } from '../sql.js'
+
+export function promoteQueries(schema: string) {
+  const deferred = new Identifier(schema, 'deferred_jobs')
+  const head = `(select head from ${new Identifier(schema, 'ring_state').quoted} where ring = 'ready')`
+  const nextPosition = `nextval('${new Identifier(schema, 'job_ids').quoted}')`
+
+  return {
+    /**
+     * scheduled, retryable → available, what is due, oldest first, at most $1 rows, each at the end of its priority. Jobs
+     * that were only set aside come back where they stood. Listeners are told once for each queue and priority.
+     *
+     * Index: deferred_due. Locks: skips rows somebody else is moving. Always answers one row: how many moved, and the
+     * ms until the next is due, null when none waits.
+     */
+    promote: sql<[limit: number, channel: string], [moved: string, nextInMs: string | null]>`
+      with gone as materialized (
+        delete from ${deferred} d
+         where d.ctid = any (array(
+                 select ctid
+                   from ${deferred}
+                  where due_at <= now()
+                  order by due_at
+                  limit $1
+                    for update skip locked))
+        returning ${moved('d', {}, 'd.position', 'd.due_at')}
+      ),
+      entered as (
+        insert into ${new Identifier(schema, 'ready_entries')} (${columns('position', 'slot')})
+        select ${moved('g', {}, `coalesce(g.position, ${nextPosition})`, head)}
+          from (select * from gone order by due_at, id) as g
+        returning queue, priority, position
+      ),
+      told as (
+        select pg_notify($2, 'r|' || priority || '|' || min(position) || '|' || queue)
+          from entered
+         group by queue, priority
+      )
+      select (select count(*) from gone),
+             case when (select count(*) from gone) = $1 then 0
+                  else (select date_part('epoch', min(due_at) - now()) * 1000 from ${deferred} where due_at > now()) end
+       where (select count(*) from told) >= 0`,
+  }
+}

@@ -1,0 +1,257 @@
+import { DEFAULT_POLICY } from '../../../job/policy.js'
+import { type Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
+
+/** After which row (its time, as the store writes it) to look on, how many rows to look at, how many to delete. */
+export type SweepParams = [after: string, looks: number, limit: number]
+/** How many went, how many were looked at, and the time of the last of them. */
+export type SweepRow = [deleted: string, looked: string, last: string | null]
+export type Sweep = Statement<SweepParams, SweepRow>
+
+/** Which sweeps have anything to look at. */
+export type RetainLookRow = [
+  terminal: string,
+  terminalOwn: string,
+  dlq: string,
+  dlqOwn: string,
+  bin: string,
+  held: string,
+  requests: string,
+  counters: string,
+  aborts: string,
+  crashes: string,
+  endedWorkers: string,
+  causes: string,
+]
+
+const DEFAULTS = DEFAULT_POLICY.retention
+
+/**
+ * Deletions of what outlived its retention. A job's own retention comes before its queue's, that before the default;
+ * JSON null keeps for good. Each statement looks at a bounded number of rows, oldest first, and deletes a bounded number
+ * of them; rows that are kept longer than others of their age are passed over, and come up again when the sweep has
+ * reached the end and begins anew. Every job that goes is counted in the same statement.
+ */
+export function retainQueries(schema: string) {
+  const table = (name: string) => new Identifier(schema, name)
+  const queues = table('queues')
+  const counters = table('counters')
+  const shortest = {
+    terminal: shortestOf(queues, ['completed', 'failed', 'cancelled']),
+    dlq: shortestOf(queues, ['dlq']),
+    bin: shortestOf(queues, ['bin']),
+    held: shortestOf(queues, ['held']),
+  }
+  const terminal = table('terminal_entries')
+  const dlq = table('dlq_entries')
+  const bin = table('dlq_bin')
+  const held = table('held_entries')
+
+  /** completed, failed, cancelled → gone, in one retention class. Index: terminal_age or terminal_own_retention. */
+  const terminalSweep = (retentionClass: number, which: Fragment) =>
+    sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select t.id, t.finalized_at as at, t.finalized_at + ${terminalKeep('t')} * interval '1 millisecond' as until
+          from (select id, queue, state, retention, finalized_at
+                  from ${terminal}
+                 where retention_class = ${whole(retentionClass)} and finalized_at > $1::timestamptz and ${which}
+                 order by finalized_at
+                 limit $2) as t
+          left join ${queues} q on q.queue = t.queue
+      ),
+      due as materialized (
+        select t.id, t.finalized_at
+          from looked l
+          join ${terminal} t
+            on t.retention_class = ${whole(retentionClass)} and t.finalized_at = l.at and t.id = l.id
+         where l.until <= now()
+         limit $3
+           for update of t skip locked
+      ),
+      gone as (
+        delete from ${terminal} t
+         using due d
+         where t.retention_class = ${whole(retentionClass)} and t.finalized_at = d.finalized_at and t.id = d.id
+        returning t.queue, t.kind, t.state as reason
+      ),
+      ${counted(counters)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
+
+  /** archived → gone, with what was written beside it at its death. Index: dlq_recent or dlq_own_retention. */
+  const dlqSweep = (which: Fragment) =>
+    sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select d.id, d.dlq_at as at, d.retain_from + ${keep('d', 'dlq', DEFAULTS.dlq)} * interval '1 millisecond' as until
+          from (select id, queue, retention, dlq_at, retain_from
+                  from ${dlq}
+                 where dlq_at > $1::timestamptz and ${which}
+                 order by dlq_at
+                 limit $2) as d
+          left join ${queues} q on q.queue = d.queue
+      ),
+      due as materialized (
+        select d.id from looked l join ${dlq} d on d.id = l.id
+         where l.until <= now() limit $3 for update of d skip locked
+      ),
+      gone as (
+        delete from ${dlq} d using due where d.id = due.id
+        returning d.id, d.queue, d.kind, d.dlq_reason as reason, d.cause, d.dlq_at, d.tags
+      ),
+      untagged as (
+        delete from ${table('dlq_tags')} t
+         using gone g, unnest(g.tags) as own(tag)
+         where t.tag = own.tag and t.dlq_at = g.dlq_at and t.id = g.id
+      ),
+      uncounted as (
+        insert into ${table('cause_deltas')} (queue, cause, n)
+        select queue, cause, -count(*) from gone group by queue, cause
+      ),
+      ${counted(counters)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
+
+  return {
+    /** Which of the sweeps below have rows to look at, by one probe each. Always answers one row. */
+    look: sql<[], RetainLookRow>`
+      select exists (select from ${terminal} where finalized_at <= now() - ${shortest.terminal}),
+             exists (select from ${terminal} where retention is not null),
+             exists (select from ${dlq} where dlq_at <= now() - ${shortest.dlq}),
+             exists (select from ${dlq} where retention is not null),
+             exists (select from ${bin} where discarded_at <= now() - ${shortest.bin}),
+             exists (select from ${held} where held_at <= now() - ${shortest.held}),
+             exists (select from ${table('requests')} where at < now() - interval '1 hour'),
+             exists (select from ${counters} where minute < now() - interval '90 days'),
+             exists (select from ${table('aborts')} where at < now() - interval '1 hour'),
+             exists (select from ${table('crashes')} where at < now() - interval '25 hours'),
+             exists (select from ${table('ended_workers')} where ended_at < now() - interval '25 hours'),
+             exists (select from ${table('dlq_causes')} where count = 0 and last_at < now() - interval '90 days')`,
+
+    /** By retention class, so that rows kept for years never stand before those kept for a day. */
+    terminal: ([0, 1, 2, 3] as const).map((retentionClass) =>
+      terminalSweep(retentionClass, fragment`finalized_at <= now() - ${shortest.terminal}`),
+    ),
+    /** Jobs with a retention of their own: it may be shorter than every queue's. */
+    terminalOwn: ([0, 1, 2, 3] as const).map((retentionClass) =>
+      terminalSweep(retentionClass, fragment`retention is not null`),
+    ),
+    dlq: dlqSweep(fragment`dlq_at <= now() - ${shortest.dlq}`),
+    dlqOwn: dlqSweep(fragment`retention is not null`),
+
+    /** discarded → gone. Index: bin_age. */
+    bin: sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select b.id, b.discarded_at as at, b.discarded_at + ${keep('b', 'bin', DEFAULTS.bin)} * interval '1 millisecond' as until
+          from (select id, queue, retention, discarded_at
+                  from ${bin}
+                 where discarded_at > $1::timestamptz and discarded_at <= now() - ${shortest.bin}
+                 order by discarded_at
+                 limit $2) as b
+          left join ${queues} q on q.queue = b.queue
+      ),
+      due as materialized (
+        select b.id from looked l join ${bin} b on b.id = l.id
+         where l.until <= now() limit $3 for update of b skip locked
+      ),
+      gone as (
+        delete from ${bin} b using due where b.id = due.id returning b.queue, b.kind, 'discarded' as reason
+      ),
+      ${counted(counters)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
+
+    /** quarantined, undecodable → gone, only where a queue says for how long; frees the unique key. Few rows, so no index. */
+    held: sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select h.id, h.held_at as at, h.held_at + ${keep('h', 'held', DEFAULTS.held)} * interval '1 millisecond' as until
+          from (select id, queue, retention, held_at
+                  from ${held}
+                 where held_at > $1::timestamptz and held_at <= now() - ${shortest.held}
+                 order by held_at
+                 limit $2) as h
+          left join ${queues} q on q.queue = h.queue
+      ),
+      due as materialized (
+        select h.id from looked l join ${held} h on h.id = l.id
+         where l.until <= now() limit $3 for update of h skip locked
+      ),
+      gone as (
+        delete from ${held} h using due where h.id = due.id
+        returning h.id, h.queue, h.kind, h.state as reason, h.unique_key
+      ),
+      freed as (
+        delete from ${table('unique_keys')} k
+         using gone g
+         where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
+      ),
+      ${counted(counters)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
+
+    /** Bookkeeping that has served its time; no jobs. Each skips rows that are locked. */
+    bookkeeping: {
+      requests: forget(table('requests'), fragment`at < now() - interval '1 hour'`),
+      counters: forget(counters, fragment`minute < now() - interval '90 days'`),
+      aborts: forget(table('aborts'), fragment`at < now() - interval '1 hour'`),
+      // Convictions look back 24 h.
+      crashes: forget(table('crashes'), fragment`at < now() - interval '25 hours'`),
+      endedWorkers: forget(table('ended_workers'), fragment`ended_at < now() - interval '25 hours'`),
+      causes: forget(
+        table('dlq_causes'),
+        fragment`count = 0 and last_at < now() - interval '90 days'
+                    and not exists (select from ${table('cause_deltas')} c
+                                     where c.queue = dlq_causes.queue and c.cause = dlq_causes.cause)
+                    and not exists (select from ${dlq} d
+                                     where d.queue = dlq_causes.queue and d.cause = dlq_causes.cause)`,
+      ),
+    },
+  }
+}
+
+/** For how long a row is kept, in ms; null for good. Needs its queue's row as `q`. */
+export function terminalKeep(alias: string): Fragment {
+  const row = new Identifier(alias)
+  return fragment`nullif(coalesce(${row}.retention -> ${row}.state, (q.retention -> ${row}.state)::json,
+                                  to_json(case ${row}.state when 'failed' then ${whole(DEFAULTS.failed ?? 0)}
+                                                            when 'cancelled' then ${whole(DEFAULTS.cancelled ?? 0)}
+                                                            else ${whole(DEFAULTS.completed ?? 0)} end))::text, 'null')::bigint`
+}
+
+function keep(alias: string, key: 'dlq' | 'bin' | 'held', otherwise: number | null): Fragment {
+  const row = new Identifier(alias)
+  const name = LITERAL[key]
+  const fallback = otherwise === null ? fragment`'null'` : fragment`'${whole(otherwise)}'`
+  return fragment`nullif(coalesce(${row}.retention -> ${name}, (q.retention -> ${name})::json, ${fallback}::json)::text, 'null')::bigint`
+}
+
+const LITERAL = {
+  completed: fragment`'completed'`,
+  failed: fragment`'failed'`,
+  cancelled: fragment`'cancelled'`,
+  dlq: fragment`'dlq'`,
+  bin: fragment`'bin'`,
+  held: fragment`'held'`,
+} as const
+
+/** The shortest retention of any queue: no row younger than that has to be looked at. Null where all keep for good. */
+function shortestOf(queues: Identifier, keys: readonly (keyof typeof LITERAL)[]): Fragment {
+  const set = join(
+    keys.map((key) => fragment`(retention ->> ${LITERAL[key]})::bigint`),
+    ', ',
+  )
+  const defaults = keys.flatMap((key) => DEFAULTS[key] ?? []).map(whole)
+  const ofQueues = fragment`min(least(${set}))`
+  return fragment`(select least(${join([...defaults, ofQueues], ', ')}) * interval '1 millisecond' from ${queues})`
+}
+
+function counted(counters: Identifier): Fragment {
+  return fragment`counted as (
+        insert into ${counters} (queue, kind, reason, what, n)
+        select queue, kind, reason, 'expired', count(*) from gone group by queue, kind, reason
+      )`
+}
+
+function forget(from: Identifier, old: Fragment): Statement<[limit: number], [deleted: string]> {
+  return sql`
+      with gone as (
+        delete from ${from}
+         where ctid = any (array(select ctid from ${from} where ${old} limit $1 for update skip locked))
+        returning 1
+      )
+      select count(*) from gone`
+}

@@ -1,0 +1,359 @@
+import { columns, moved } from '../rows.js'
+import { fragment, Identifier, type Statement, sql } from '../sql.js'
+import { SLOTS } from './claim.js'
+
+/** Texts joined by U+001F, a missing one as U+001E. */
+type Texts = string
+/** An array literal of numbers. */
+type Numbers = string
+
+type SettledRow = [id: string, state: string]
+
+export interface SettleStatements {
+  readonly complete: Statement<[ids: Numbers, leaseIds: Numbers, results: Texts], SettledRow>
+  readonly retry: Statement<
+    [ids: Numbers, leaseIds: Numbers, delays: Numbers, charges: Numbers, entries: Texts],
+    SettledRow
+  >
+  readonly dead: Statement<
+    [
+      ids: Numbers,
+      leaseIds: Numbers,
+      reasons: Texts,
+      charges: Numbers,
+      entries: Texts,
+      causes: Texts,
+      errorClasses: Texts,
+      errorMessages: Texts,
+      titles: Texts,
+    ],
+    SettledRow
+  >
+  readonly snooze: Statement<[ids: Numbers, leaseIds: Numbers, delays: Numbers], SettledRow>
+  readonly revoke: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
+  readonly handback: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
+  readonly undecodable: Statement<[ids: Numbers, leaseIds: Numbers, reasons: Texts, entries: Texts], SettledRow>
+}
+
+/**
+ * running → wherever an attempt ended, for the worker that still holds the leases.
+ *
+ * Each statement deletes the lease rows by (id, lease_id) and inserts what they become; at most 500 rows, sorted by the
+ * caller, so that two batches cannot wait for each other. Index: leases_N_id. An id that does not come back was not
+ * there under that lease: the caller looks in every slot before it calls the lease lost. A row that is being carried to
+ * another slot answers 40001, and the statement is repeated.
+ */
+export function settleQueries(schema: string) {
+  return {
+    /** On the slot's own table: through the parent a generic plan would lock all eight. */
+    bySlot: SLOTS.map((slot) => settleFrom(schema, new Identifier(schema, `leases_${slot}`))),
+    /** Over every slot, for what was not where the worker left it. */
+    everywhere: settleFrom(schema, new Identifier(schema, 'leases')),
+
+    /** Which of these ends were written by an earlier try whose answer was lost. */
+    alreadyApplied: sql<[ids: Numbers, leaseIds: Numbers], SettledRow>`
+      with given as (select * from unnest($1::bigint[], $2::bigint[]) as g(id, lease_id))
+      select t.id, t.state
+        from given g join ${new Identifier(schema, 'terminal_entries')} t on t.id = g.id and t.lease_id = g.lease_id
+       where t.state <> 'cancelled'
+      union all
+      select d.id, 'archived'
+        from given g join ${new Identifier(schema, 'dlq_entries')} d on d.id = g.id and d.lease_id = g.lease_id`,
+
+    /** Forgets what attempts reported, once they have ended. */
+    forgetProgress: sql<[ids: Numbers, leaseIds: Numbers], []>`
+      delete from ${new Identifier(schema, 'attempt_state')} s
+       using unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
+       where s.job_id = g.id and s.lease_id = g.lease_id`,
+
+    /** A cancelled job's handler has ended. */
+    handlerEnded: sql<[id: string, leaseId: string], []>`
+      update ${new Identifier(schema, 'terminal_entries')}
+         set handler_running = false
+       where id = $1 and lease_id = $2 and handler_running`,
+  }
+}
+
+function settleFrom(schema: string, leases: Identifier): SettleStatements {
+  const table = (name: string) => new Identifier(schema, name)
+  const append = table('append_history').quoted
+  const retentionClass = table('retention_class').quoted
+  const kept = table('effective_retention')
+  const freed = fragment`
+      freed as (
+        delete from ${table('unique_keys')} k
+         using gone g
+         where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
+      )`
+  const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
+
+  return {
+    /** running → completed; on a queue that keeps none, gone and counted. */
+    complete: sql`
+      with given as (
+        select *
+          from unnest($1::bigint[], $2::bigint[], string_to_array($3, E'\x1f', E'\x1e')) as g(id, lease_id, result)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved('l', {}, 'l.lease_id', 'l.claimed_at', 'g.result')}
+      ),
+      ${freed},
+      ruled as (
+        select g.*,
+               ${kept}(g.retention, q.retention, 'completed', 86400000) as keep_ms
+          from gone g
+          left join ${table('queues')} q on q.queue = g.queue
+      ),
+      kept as (
+        insert into ${table('terminal_entries')}
+               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'result')})
+        select ${moved('r', { handbacks: '0' }, "'completed'", `${retentionClass}(r.keep_ms)`, 'now()', 'r.claimed_at', 'r.lease_id', 'r.result::json')}
+          from ruled r
+         where coalesce(r.keep_ms, 1) > 0
+      ),
+      counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select queue, kind, 'completed', 'gone', count(*) from ruled where keep_ms <= 0 group by queue, kind
+      )
+      select id, 'completed' from gone`,
+
+    /** running → retryable: the attempt is charged and recorded. */
+    retry: sql`
+      with given as (
+        select *
+          from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], string_to_array($5, E'\x1f', E'\x1e'))
+               as g(id, lease_id, delay_ms, charge, entry)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved('l', {}, 'l.claimed_at', 'g.delay_ms', 'g.charge', 'g.entry')}
+      ),
+      later as (
+        insert into ${table('deferred_jobs')} (${columns('state', 'due_at', 'started_at')})
+        select ${moved(
+          'g',
+          {
+            attempt: 'g.attempt + g.charge',
+            handbacks: '0',
+            run_at: "now() + g.delay_ms * interval '1 millisecond'",
+            history: `case when g.entry is null then g.history else ${append}(g.history, g.entry) end`,
+          },
+          "'retryable'",
+          "now() + g.delay_ms * interval '1 millisecond'",
+          'g.claimed_at',
+        )}
+          from gone g
+      )
+      select id, 'retryable' from gone`,
+
+    /**
+     * running → archived, or failed on a queue without a dead-letter queue. The row is the stored job; the worker adds
+     * only why. What lists, groups, counts and notices need is written in the same statement.
+     */
+    dead: sql`
+      with given as (
+        select *
+          from unnest($1::bigint[], $2::bigint[], string_to_array($3, E'\x1f'), $4::integer[],
+                      string_to_array($5, E'\x1f', E'\x1e'), string_to_array($6, E'\x1f'),
+                      string_to_array($7, E'\x1f', E'\x1e'), string_to_array($8, E'\x1f', E'\x1e'),
+                      string_to_array($9, E'\x1f', E'\x1e'))
+               as g(id, lease_id, reason, charge, entry, given_cause, error_class, error_message, title)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved(
+          'l',
+          {
+            attempt: 'l.attempt + g.charge as attempt',
+            handbacks: '0 as handbacks',
+            history: `case when g.entry is null then l.history else ${append}(l.history, g.entry) end as history`,
+          },
+          'l.lease_id',
+          'l.claimed_at',
+          'g.reason',
+          'g.given_cause',
+          'g.error_class',
+          'g.error_message',
+          'g.title',
+        )}
+      ),
+      ${freed},
+      causes as materialized (
+        select c.queue, c.given_cause, ${new Identifier(schema, 'cause_for')}(c.queue, c.kind, c.given_cause) as cause
+          from (select distinct queue, kind, given_cause from gone) c
+      ),
+      ruled as materialized (
+        select g.*, c.cause, s.progress, coalesce(q.dlq_enabled, true) as dlq_enabled,
+               ${kept}(g.retention, q.retention, 'failed', 259200000) as keep_ms
+          from gone g
+          join causes c on c.queue = g.queue and c.given_cause = g.given_cause
+          left join ${table('queues')} q on q.queue = g.queue
+          left join ${table('attempt_state')} s on s.job_id = g.id and s.lease_id = g.lease_id
+      ),
+      forgotten as (
+        delete from ${table('attempt_state')} s using gone g where s.job_id = g.id and s.lease_id = g.lease_id
+      ),
+      dead as (
+        insert into ${table('dlq_entries')}
+               (${columns('dlq_at', 'dlq_reason', 'original_run_lease', 'cause', 'error_class', 'error_message', 'dlq_xid', 'retain_from', 'lease_id', 'started_at', 'progress')})
+        select ${moved('r', {}, 'now()', 'r.reason', 'r.run_lease', 'r.cause', 'r.error_class', 'r.error_message', 'pg_current_xact_id()', 'now()', 'r.lease_id', 'r.claimed_at', 'r.progress')}
+          from ruled r
+         where r.dlq_enabled
+      ),
+      failed as (
+        insert into ${table('terminal_entries')}
+               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
+        select ${moved('r', {}, "'failed'", `${retentionClass}(r.keep_ms)`, 'now()', 'r.claimed_at', 'r.lease_id', 'r.reason', 'r.cause', 'r.error_class', 'r.error_message', 'r.progress')}
+          from ruled r
+         where not r.dlq_enabled and coalesce(r.keep_ms, 1) > 0
+      ),
+      tagged as (
+        insert into ${table('dlq_tags')} (tag, dlq_at, id)
+        select distinct tag, now(), r.id
+          from ruled r, unnest(r.tags) as tag
+         where r.dlq_enabled and r.tags is not null
+      ),
+      known as (
+        insert into ${table('dlq_causes')} (queue, cause, kind, reason, error_class, title, sample_id, first_at, last_at)
+        select distinct on (queue, cause) queue, cause, kind, reason, error_class, title, id, now(), now()
+          from ruled
+         where dlq_enabled
+         order by queue, cause, id
+        on conflict (queue, cause) do nothing
+      ),
+      counts as (
+        insert into ${table('cause_deltas')} (queue, cause, n)
+        select queue, cause, count(*) from ruled where dlq_enabled group by queue, cause
+      ),
+      counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select queue, kind, reason, case when dlq_enabled then 'arrived' when coalesce(keep_ms, 1) > 0 then 'failed' else 'gone' end,
+               count(*)
+          from ruled
+         group by 1, 2, 3, 4
+      ),
+      events as (
+        insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason, cause, message)
+        select 'died', id, queue, kind, generation, reason, cause, left(error_message, 500) from ruled
+      )
+      select id, case when dlq_enabled then 'archived' when coalesce(keep_ms, 1) > 0 then 'failed' else 'gone' end from ruled`,
+
+    /** running → scheduled: not a failure, so nothing is charged. */
+    snooze: sql`
+      with given as (
+        select * from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as g(id, lease_id, delay_ms)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved('l', {}, 'l.claimed_at', 'g.delay_ms')}
+      ),
+      later as (
+        insert into ${table('deferred_jobs')} (${columns('state', 'due_at', 'started_at')})
+        select ${moved(
+          'g',
+          { handbacks: '0', run_at: "now() + g.delay_ms * interval '1 millisecond'" },
+          "'scheduled'",
+          "now() + g.delay_ms * interval '1 millisecond'",
+          'g.claimed_at',
+        )}
+          from gone g
+      )
+      select id, 'scheduled' from gone`,
+
+    /** running → gone, counted. */
+    revoke: sql`
+      with given as (
+        select * from unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning l.id, l.queue, l.kind, l.unique_key
+      ),
+      ${freed},
+      counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select queue, kind, 'revoked', 'gone', count(*) from gone group by queue, kind
+      )
+      select id, 'gone' from gone`,
+
+    /** running → available, at its old position, uncharged; the tenth time in a row → quarantined. */
+    handback: sql`
+      with given as (
+        select * from unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved('l', { handbacks: 'l.handbacks + 1 as handbacks' }, 'l.position', 'l.claimed_at', 'l.lease_id')}
+      ),
+      back as (
+        insert into ${table('ready_entries')} (${columns('position', 'slot')})
+        select ${moved('g', {}, 'g.position', head)}
+          from gone g
+         where g.handbacks < 10
+      ),
+      held as (
+        insert into ${table('held_entries')}
+               (${columns('state', 'held_at', 'held_reason', 'lease_id', 'started_at')})
+        select ${moved(
+          'g',
+          {
+            history: `${append}(g.history, json_build_object('type', 'handed_back', 'at', now(), 'generation', g.generation, 'attempt', g.attempt, 'handbacks', g.handbacks)::text)`,
+          },
+          "'quarantined'",
+          'now()',
+          "'handed_back'",
+          'g.lease_id',
+          'g.claimed_at',
+        )}
+          from gone g
+         where g.handbacks >= 10
+      )
+      select id, case when handbacks < 10 then 'available' else 'quarantined' end from gone`,
+
+    /** running → undecodable: parked until code that can read it is there; nothing is charged. */
+    undecodable: sql`
+      with given as (
+        select *
+          from unnest($1::bigint[], $2::bigint[], string_to_array($3, E'\x1f'), string_to_array($4, E'\x1f'))
+               as g(id, lease_id, held_reason, entry)
+      ),
+      gone as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved('l', {}, 'l.claimed_at', 'l.lease_id', 'g.held_reason', 'g.entry')}
+      ),
+      held as (
+        insert into ${table('held_entries')}
+               (${columns('state', 'held_at', 'held_reason', 'lease_id', 'started_at')})
+        select ${moved(
+          'g',
+          { handbacks: '0', history: `${append}(g.history, g.entry)` },
+          "'undecodable'",
+          'now()',
+          'g.held_reason',
+          'g.lease_id',
+          'g.claimed_at',
+        )}
+          from gone g
+      ),
+      events as (
+        insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason)
+        select 'undecodable', id, queue, kind, generation, left(held_reason, 500) from gone
+      )
+      select id, 'undecodable' from gone`,
+  }
+}

@@ -1,0 +1,95 @@
+import type { Database } from './database.js'
+import { faultOf } from './errors.js'
+import { partitionQueries } from './queries/partitions.js'
+import { retainQueries, type Sweep } from './queries/retain.js'
+
+const FROM_THE_START = '-infinity'
+/** How often a sweep looks on in one pass, past rows that are kept longer than others of their age. */
+const LOOKS = 10
+
+/** Deletes what outlived its retention. Where the last sweep ended is remembered; forgotten, it begins anew. */
+export function retaining(db: Database, schema: string) {
+  const queries = retainQueries(schema)
+  const partitions = partitionQueries(schema)
+  const reached = new Map<Sweep, string>()
+
+  async function sweep(statement: Sweep, limit: number): Promise<number> {
+    let deleted = 0
+    for (let look = 0; look < LOOKS; look++) {
+      const [row] = await db.run(statement, [reached.get(statement) ?? FROM_THE_START, limit, limit])
+      const [gone, looked, last] = row!
+      deleted += Number(gone)
+      // Everything looked at went: what follows may be due as well, and is the next pass's.
+      if (Number(gone) === limit) break
+      if (last === null || Number(looked) < limit) {
+        reached.delete(statement)
+        break
+      }
+      reached.set(statement, last)
+    }
+    return deleted
+  }
+
+  async function sweepAll(statements: readonly Sweep[], limit: number): Promise<number> {
+    let deleted = 0
+    for (const statement of statements) deleted += await sweep(statement, limit)
+    return deleted
+  }
+
+  async function dropPartitions(): Promise<number> {
+    let dropped = 0
+    for (const [name, state] of await db.run(partitions.old, [])) {
+      const statements = partitions.dropping(name)
+      if (state === 'attached' && (await db.run(statements.isOutlived, []))[0]![0] !== 't') continue
+      // Only one at a time may be detaching, so what is stuck keeps the others waiting too.
+      if (state !== 'detached' && !(await detached(state === 'attached' ? statements.detach : statements.finalize))) break
+      await db.transaction(async (tx) => {
+        await tx.run(statements.count, [])
+        await tx.run(statements.drop, [])
+      })
+      dropped++
+    }
+    return dropped
+  }
+
+  /** False where a long reader is in the way: what was begun is ended in a later pass. */
+  async function detached(statement: { readonly text: string }): Promise<boolean> {
+    const client = await db.client()
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query(partitions.limitLockWait.text)
+      await client.query(statement.text)
+      return true
+    } catch (error) {
+      if (faultOf(error) === 'conflict') return false
+      throw error
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+
+  return async function retain(limit: number): Promise<Readonly<Record<string, number>>> {
+    const [look] = await db.run(queries.look, [])
+    const [terminal, terminalOwn, dlq, dlqOwn, bin, held, requests, counters, aborts, crashes, endedWorkers, causes] =
+      look!.map((answer) => answer === 't')
+    const { bookkeeping } = queries
+    const forget = async (name: keyof typeof bookkeeping) => Number((await db.run(bookkeeping[name], [limit]))[0]![0])
+
+    return {
+      terminal:
+        (terminal ? await sweepAll(queries.terminal, limit) : 0) +
+        (terminalOwn ? await sweepAll(queries.terminalOwn, limit) : 0),
+      dlq: (dlq ? await sweep(queries.dlq, limit) : 0) + (dlqOwn ? await sweep(queries.dlqOwn, limit) : 0),
+      bin: bin ? await sweep(queries.bin, limit) : 0,
+      held: held ? await sweep(queries.held, limit) : 0,
+      requests: requests ? await forget('requests') : 0,
+      counters: counters ? await forget('counters') : 0,
+      aborts: aborts ? await forget('aborts') : 0,
+      crashes: crashes ? await forget('crashes') : 0,
+      endedWorkers: endedWorkers ? await forget('endedWorkers') : 0,
+      causes: causes ? await forget('causes') : 0,
+      partitions: await dropPartitions(),
+    }
+  }
+}

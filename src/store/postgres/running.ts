@@ -1,0 +1,54 @@
+import type { Running, WorkerInfo, WorkerSession } from '../store.js'
+import type { Database } from './database.js'
+import type { Notifier } from './notifier.js'
+import { claimQueries } from './queries/claim.js'
+import { sessionQueries } from './queries/session.js'
+import { settleQueries } from './queries/settle.js'
+import { Session } from './session.js'
+import { Settler } from './settler.js'
+
+/** Workers on PostgreSQL. Each session has connections of its own: one for claims, two for settling. */
+export function running(
+  db: Database,
+  schema: string,
+  notifier: Notifier,
+  preparePartitions: () => Promise<unknown>,
+): Running {
+  const claims = claimQueries(schema)
+  const session = sessionQueries(schema)
+  const settle = settleQueries(schema)
+
+  return {
+    async register(info: WorkerInfo): Promise<WorkerSession> {
+      const kinds = [...new Set(info.serves.map(({ kind, version }) => `${kind}@${version}`))]
+      const [row] = await db.run(
+        session.register,
+        [
+          info.name,
+          info.host,
+          info.bootId,
+          info.pidNamespace,
+          info.pid,
+          info.pidStarted,
+          [...info.queues],
+          kinds,
+          info.concurrency,
+          info.version,
+        ],
+        // A registration whose answer was lost stays behind without a lease, and is ended when it goes stale.
+        { repeatable: true },
+      )
+      const tell = (notice: Parameters<Notifier['tell']>[0]) => notifier.tell(notice)
+      return new Session({
+        claims,
+        session,
+        settler: new Settler(db.lane(2), settle, preparePartitions, tell),
+        lane: db.lane(1),
+        registration: (row as [string])[0],
+        queues: info.queues,
+        served: kinds,
+        tell,
+      })
+    },
+  }
+}

@@ -1,0 +1,229 @@
+import type { ClaimedJob, Notice, Pulse, Settled, Settlement, WorkerSession } from '../store.js'
+import { ClaimedRow } from './claimed-row.js'
+import type { Database } from './database.js'
+import { Floors, type Head } from './floors.js'
+import type { claimQueries, HeadRow } from './queries/claim.js'
+import type { PulseDocument, sessionQueries } from './queries/session.js'
+import type { Settler } from './settler.js'
+
+/** How many claims a registration can number: 2^36, some years of a thousand a second. */
+const CLAIM_BITS = 36n
+const LOOK_MS = 1_000
+/** A look may take this part of the time: with a long reader present it walks over dead entries. */
+const LOOK_SHARE = 20
+
+export interface SessionParts {
+  readonly claims: ReturnType<typeof claimQueries>
+  readonly session: ReturnType<typeof sessionQueries>
+  readonly settler: Settler
+  /** One connection: claims of a registration are numbered in order. */
+  readonly lane: Database
+  readonly registration: string
+  readonly queues: readonly string[]
+  /** `kind@version`, each pair the worker serves. */
+  readonly served: readonly string[]
+  readonly tell: (notice: Notice) => void
+}
+
+interface QueueView {
+  readonly floors: Floors
+  /** Heads seen by a look that no claim has used yet. */
+  heads: Head[]
+  nextLookAt: number
+}
+
+/** One registration on PostgreSQL: numbers its claims, and remembers how far each queue was looked through. */
+export class Session implements WorkerSession {
+  readonly registration: string
+  private readonly views = new Map<string, QueueView>()
+  private readonly base: bigint
+  /** Number of the last claim that was sent; `answered` of the last whose answer arrived or failed. */
+  private sent = 0n
+  private answered = 0n
+  private readonly reported = new Set<string>()
+
+  constructor(private readonly parts: SessionParts) {
+    this.registration = parts.registration
+    this.base = BigInt(parts.registration) << CLAIM_BITS
+    for (const queue of parts.queues) this.views.set(queue, { floors: new Floors(), heads: [], nextLookAt: 0 })
+  }
+
+  async claim(queue: string, limit: number, except?: ReadonlySet<string>): Promise<readonly ClaimedJob[]> {
+    const view = this.view(queue)
+    const jobs: ClaimedJob[] = []
+    const served = except?.size
+      ? this.parts.served.filter((pair) => !except.has(pair.slice(0, pair.lastIndexOf('@'))))
+      : this.parts.served
+    while (jobs.length < limit) {
+      const heads = await this.heads(queue, view)
+      const best = heads[0]?.priority
+      if (best === undefined) break
+      // One priority at a time, so that a worse one never goes first; inside it the slot with the oldest row.
+      for (const head of heads) {
+        if (head.priority !== best || jobs.length === limit) break
+        jobs.push(...(await this.claimFrom(queue, view, head, limit - jobs.length, served)))
+      }
+    }
+    return jobs
+  }
+
+  heard(notice: Notice & { type: 'ready' }): void {
+    this.views.get(notice.queue)?.floors.lower(notice.priority, BigInt(notice.position))
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
+    const settled = await this.parts.settler.settle(settlements)
+    if (this.reported.size > 0) {
+      const ended = settlements.map(({ job }) => job).filter(({ id }) => this.reported.delete(id))
+      if (ended.length > 0) await this.parts.settler.forgetProgress(ended)
+    }
+    return settled
+  }
+
+  async pulse(): Promise<Pulse> {
+    const { lane, session, queues, registration } = this.parts
+    const startedAt = performance.now()
+    const rows = await lane.run(session.pulse, [queues as string[], registration], { repeatable: true, patienceMs: 0 })
+    const tookMs = performance.now() - startedAt
+    const waiting = new Set<string>()
+    for (const [queue, view] of this.views) {
+      const own = rows.filter((row) => Number(row[1]) >= 0 && row[0] === queue)
+      this.looked(view, own, tookMs)
+      if (own.length > 0) waiting.add(queue)
+    }
+    const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
+    const aborts = (document.aborts ?? []).map(([jobId, leaseId, reason]) => ({ jobId, leaseId, reason }))
+    if (aborts.length > 0) {
+      const jobs = `{${aborts.map(({ jobId }) => jobId).join(',')}}`
+      const leases = `{${aborts.map(({ leaseId }) => leaseId).join(',')}}`
+      await lane.run(session.aborted, [registration, jobs, leases], { repeatable: true, patienceMs: 0 })
+    }
+    return {
+      aborts,
+      policyVersion: document.policy,
+      quarantineVersion: document.quarantine,
+      storeTime: document.now,
+      waiting: [...waiting],
+      paused: document.paused ?? [],
+    }
+  }
+
+  async beat(held: readonly ClaimedJob[]): Promise<boolean> {
+    const { lane, session, registration } = this.parts
+    const upTo = this.answered
+    const alive = await lane.run(session.beat, [registration], { repeatable: true, patienceMs: 0 })
+    if (alive.length === 0) return false
+    await this.returnUnheld(held, upTo)
+    return true
+  }
+
+  async progress(job: ClaimedJob, value: string): Promise<boolean> {
+    this.reported.add(job.id)
+    const rows = await this.parts.lane.run(this.parts.session.progress, [job.id, job.leaseId, value], {
+      repeatable: true,
+      patienceMs: 5_000,
+    })
+    return rows.length > 0
+  }
+
+  async stopping(): Promise<void> {
+    await this.parts.lane.run(this.parts.session.stopping, [this.registration], { repeatable: true, patienceMs: 1_000 })
+  }
+
+  async end(): Promise<void> {
+    // First the leases, then the registration: what is left without one would be taken for a crash.
+    await this.returnUnheld([], this.sent)
+    await this.parts.lane.run(this.parts.session.end, [this.registration], { repeatable: true, patienceMs: 1_000 })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.parts.lane.close(), this.parts.settler.close()])
+  }
+
+  private view(queue: string): QueueView {
+    const view = this.views.get(queue)
+    if (!view) throw new Error(`this session was not registered for queue ${queue}`)
+    return view
+  }
+
+  /** Where the queue's next rows are: above the floors, or once a second from the very beginning. */
+  private async heads(queue: string, view: QueueView): Promise<Head[]> {
+    const { lane, claims } = this.parts
+    if (view.heads.length > 0) {
+      const { heads } = view
+      view.heads = []
+      return heads
+    }
+    const startedAt = performance.now()
+    if (startedAt >= view.nextLookAt) {
+      const rows = await lane.run(claims.look, [[queue]], { repeatable: true, patienceMs: 0 })
+      this.looked(view, rows, performance.now() - startedAt)
+      const { heads } = view
+      view.heads = []
+      return heads
+    }
+    if (view.floors.isEmpty) return []
+    const rows = await lane.run(claims.heads, [queue, ...view.floors.params()], { repeatable: true, patienceMs: 0 })
+    return rows.map(([, slot, priority, position]) => ({
+      slot: Number(slot),
+      priority: Number(priority),
+      position: BigInt(position),
+    }))
+  }
+
+  private looked(view: QueueView, rows: readonly HeadRow[], tookMs: number): void {
+    view.heads = view.floors
+      .see(rows)
+      .sort((a, b) => a.priority - b.priority || (a.position < b.position ? -1 : a.position > b.position ? 1 : 0))
+    view.nextLookAt = performance.now() + Math.max(LOOK_MS, tookMs * LOOK_SHARE)
+  }
+
+  private async claimFrom(
+    queue: string,
+    view: QueueView,
+    head: Head,
+    limit: number,
+    served: readonly string[],
+  ): Promise<ClaimedJob[]> {
+    const { lane, claims } = this.parts
+    const { priority, slot } = head
+    const leaseId = String(this.base + ++this.sent)
+    const claim = claims.claim[slot] as (typeof claims.claim)[number]
+    const floor = view.floors.floor(priority, slot)
+    let rows: string[][]
+    try {
+      rows = await lane.run(claim, [queue, priority, String(floor), limit, served as string[], leaseId])
+    } finally {
+      // Also when the answer was lost: the next beat gives back what the statement may have taken.
+      this.answered = this.sent
+    }
+    let last = 0n
+    const jobs = rows.map((row) => {
+      const position = BigInt(row[11] as string)
+      if (position > last) last = position
+      return new ClaimedRow(row, queue, priority, leaseId)
+    })
+    if (jobs.length === 0) {
+      // What is there is another claim's already, or not for this worker: look past it until the next look.
+      const [tail] = await lane.run(claims.tail[slot] as (typeof claims.tail)[number], [queue, priority])
+      last = tail ? BigInt(tail[0]) : head.position
+    }
+    view.floors.raise(priority, slot, last)
+    return jobs
+  }
+
+  private async returnUnheld(held: readonly ClaimedJob[], upTo: bigint): Promise<void> {
+    if (upTo === 0n) return
+    await this.parts.lane.run(
+      this.parts.session.returnUnheld,
+      [
+        String(this.base + 1n),
+        String(this.base + upTo),
+        `{${held.map(({ id }) => id).join(',')}}`,
+        `{${held.map(({ leaseId }) => leaseId).join(',')}}`,
+      ],
+      { repeatable: true, patienceMs: 0 },
+    )
+    this.parts.tell({ type: 'resync' })
+  }
+}

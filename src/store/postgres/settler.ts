@@ -1,0 +1,231 @@
+import type { ClaimedJob, JobEnd, Notice, Settled, Settlement } from '../store.js'
+import type { JobState } from '../../job/states.js'
+import type { ClaimedRow } from './claimed-row.js'
+import type { Database } from './database.js'
+import { faultOf, translate } from './errors.js'
+import type { SettleStatements, settleQueries } from './queries/settle.js'
+
+const MAX_BYTES = 8 * 1024 * 1024
+const MAX_ROWS = 500
+/** While the database is away an outcome waits this long; after that the lease is another's anyway. */
+const PATIENCE_MS = 10 * 60_000
+
+type Answers = Map<string, JobState | 'gone'>
+
+/** Writes how attempts ended: groups them into the statements of queries/settle.ts and finds out what became of each. */
+export class Settler {
+  constructor(
+    private readonly lane: Database,
+    private readonly queries: ReturnType<typeof settleQueries>,
+    private readonly preparePartitions: () => Promise<unknown>,
+    private readonly tell: (notice: Notice) => void,
+  ) {}
+
+  async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
+    const answers = new Map<Settlement, Settled>()
+    await Promise.all(grouped(settlements).map((group) => this.settleGroup(group, answers)))
+    return settlements.map((settlement) => answers.get(settlement) as Settled)
+  }
+
+  async forgetProgress(jobs: readonly ClaimedJob[]): Promise<void> {
+    await this.lane.run(this.queries.forgetProgress, [numbers(jobs, ({ id }) => id), numbers(jobs, ({ leaseId }) => leaseId)], {
+      repeatable: true,
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.lane.close()
+  }
+
+  private async settleGroup(group: readonly Settlement[], answers: Map<Settlement, Settled>): Promise<void> {
+    const slot = (group[0]?.job as ClaimedRow).slot
+    const here = this.queries.bySlot[slot] as SettleStatements
+    let repeated = false
+    const found = await this.write(here, group, () => {
+      repeated = true
+    })
+    const answer = (settlement: Settlement, outcome: Settled['outcome'], state: Settled['state']) =>
+      answers.set(settlement, { outcome, state })
+    let missing = take(group, found, (settlement, state) => answer(settlement, 'applied', state))
+    if (missing.length > 0 && repeated) {
+      missing = take(missing, await this.applied(missing), (settlement, state) => answer(settlement, 'already_applied', state))
+    }
+    if (missing.length > 0) {
+      // Not where the worker left it: it may have been carried to another slot.
+      const elsewhere = await this.write(this.queries.everywhere, missing, () => undefined)
+      missing = take(missing, elsewhere, (settlement, state) => answer(settlement, 'applied', state))
+    }
+    if (missing.length > 0) {
+      missing = take(missing, await this.applied(missing), (settlement, state) => answer(settlement, 'already_applied', state))
+    }
+    for (const settlement of missing) answer(settlement, 'lost', null)
+    this.announce(group, answers)
+  }
+
+  /** Runs the group's statement; a lost connection is repeated, because the fence answers what had been written. */
+  private async write(statements: SettleStatements, group: readonly Settlement[], onUnknown: () => void): Promise<Answers> {
+    const until = performance.now() + PATIENCE_MS
+    for (let waitMs = 10; ; ) {
+      try {
+        return new Map((await this.run(statements, group)) as [string, JobState | 'gone'][])
+      } catch (error) {
+        const fault = faultOf((error as Error).cause ?? error)
+        if (fault === 'partition') {
+          await this.preparePartitions()
+          continue
+        }
+        if (fault !== 'unavailable' || performance.now() > until) throw translate(error)
+        onUnknown()
+        await new Promise((resolve) => setTimeout(resolve, waitMs))
+        waitMs = Math.min(waitMs * 2, 1_000)
+      }
+    }
+  }
+
+  private run(statements: SettleStatements, group: readonly Settlement[]): Promise<[id: string, state: string][]> {
+    const ids = numbers(group, ({ job }) => job.id)
+    const leases = numbers(group, ({ job }) => job.leaseId)
+    switch (group[0]?.end.event) {
+      case 'complete':
+        return this.lane.run(statements.complete, [ids, leases, texts(ends(group, 'complete'), (end) => end.result)])
+      case 'retry': {
+        const retries = ends(group, 'retry')
+        return this.lane.run(statements.retry, [
+          ids,
+          leases,
+          numbers(retries, (end) => Math.round(end.delayMs)),
+          numbers(retries, (end) => end.charge),
+          texts(retries, (end) => end.entry),
+        ])
+      }
+      case 'dead': {
+        const deaths = ends(group, 'dead')
+        return this.lane.run(statements.dead, [
+          ids,
+          leases,
+          texts(deaths, (end) => end.reason),
+          numbers(deaths, (end) => end.charge),
+          texts(deaths, (end) => end.entry),
+          texts(deaths, (end) => end.cause),
+          texts(deaths, (end) => end.errorClass),
+          texts(deaths, (end) => end.errorMessage),
+          texts(deaths, (end) => end.title),
+        ])
+      }
+      case 'snooze':
+        return this.lane.run(statements.snooze, [ids, leases, numbers(ends(group, 'snooze'), (end) => Math.round(end.delayMs))])
+      case 'revoke':
+        return this.lane.run(statements.revoke, [ids, leases])
+      case 'handback':
+        return this.lane.run(statements.handback, [ids, leases])
+      case 'undecodable': {
+        const parked = ends(group, 'undecodable')
+        return this.lane.run(statements.undecodable, [
+          ids,
+          leases,
+          texts(parked, (end) => end.reason),
+          texts(parked, (end) => end.entry),
+        ])
+      }
+      default:
+        return Promise.resolve([])
+    }
+  }
+
+  private async applied(group: readonly Settlement[]): Promise<Answers> {
+    const rows = await this.lane.run(
+      this.queries.alreadyApplied,
+      [numbers(group, ({ job }) => job.id), numbers(group, ({ job }) => job.leaseId)],
+      { repeatable: true, patienceMs: PATIENCE_MS },
+    )
+    return new Map(rows as [string, JobState][])
+  }
+
+  /** Wakes whoever promotes or claims what went back. */
+  private announce(group: readonly Settlement[], answers: Map<Settlement, Settled>): void {
+    let due = Number.POSITIVE_INFINITY
+    for (const settlement of group) {
+      if (answers.get(settlement)?.outcome === 'lost') continue
+      const { end, job } = settlement
+      if (end.event === 'retry' || end.event === 'snooze') due = Math.min(due, Date.now() + end.delayMs)
+      if (end.event === 'handback') {
+        this.tell({ type: 'ready', queue: job.queue, priority: job.priority, position: (job as ClaimedRow).position })
+      }
+    }
+    if (due - Date.now() < 60_000) this.tell({ type: 'due', at: due })
+  }
+}
+
+/** One group per statement: same event, same slot, at most 500 rows and 8 MiB, sorted as they are locked. */
+function grouped(settlements: readonly Settlement[]): Settlement[][] {
+  const groups = new Map<string, Settlement[]>()
+  for (const settlement of settlements) {
+    const key = `${settlement.end.event} ${(settlement.job as ClaimedRow).slot}`
+    const group = groups.get(key)
+    if (group) group.push(settlement)
+    else groups.set(key, [settlement])
+  }
+  return [...groups.values()].flatMap((group) => chunks(group.sort(byLease)))
+}
+
+function byLease(a: Settlement, b: Settlement): number {
+  return compareNumbers(a.job.leaseId, b.job.leaseId) || compareNumbers(a.job.id, b.job.id)
+}
+
+/** Compares decimal strings without leading zeros as numbers. */
+function compareNumbers(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
+}
+
+function chunks(group: Settlement[]): Settlement[][] {
+  const parts: Settlement[][] = []
+  let part: Settlement[] = []
+  let bytes = 0
+  for (const settlement of group) {
+    const size = sizeOf(settlement.end)
+    if (part.length === MAX_ROWS || (part.length > 0 && bytes + size > MAX_BYTES)) {
+      parts.push(part)
+      part = []
+      bytes = 0
+    }
+    part.push(settlement)
+    bytes += size
+  }
+  parts.push(part)
+  return parts
+}
+
+function sizeOf(end: JobEnd): number {
+  if (end.event === 'complete') return end.result?.length ?? 0
+  return end.event === 'retry' || end.event === 'dead' ? (end.entry?.length ?? 0) : 0
+}
+
+/** Calls `found` for those that came back and returns the others. */
+function take(
+  group: readonly Settlement[],
+  answers: Answers,
+  found: (settlement: Settlement, state: JobState | 'gone') => void,
+): Settlement[] {
+  return group.filter((settlement) => {
+    const state = answers.get(settlement.job.id)
+    if (state === undefined) return true
+    found(settlement, state)
+    return false
+  })
+}
+
+function ends<E extends JobEnd['event']>(group: readonly Settlement[], _event: E): Extract<JobEnd, { event: E }>[] {
+  return group.map(({ end }) => end as Extract<JobEnd, { event: E }>)
+}
+
+function numbers<T>(items: readonly T[], of: (item: T) => string | number): string {
+  return `{${items.map(of).join(',')}}`
+}
+
+// Control characters separate the texts of one parameter; error texts may hold them, JSON cannot.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f]/g
+
+function texts<T>(items: readonly T[], of: (item: T) => string | null): string {
+  return items.map((item) => of(item)?.replace(CONTROL, ' ') ?? '\x1e').join('\x1f')
+}

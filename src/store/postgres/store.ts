@@ -1,0 +1,86 @@
+import { SpillwayError } from '../../job/errors.js'
+import type { Listening, Notice, Store } from '../store.js'
+import { Database } from './database.js'
+import { inspecting } from './inspecting.js'
+import { Listener } from './listener.js'
+import { migrate, requireSchema, schemaStatus } from './migrate.js'
+import { channelOf } from './notices.js'
+import { Notifier } from './notifier.js'
+import { operating } from './operating.js'
+import { producing } from './producing.js'
+import { enqueueQueries } from './queries/enqueue.js'
+import { running } from './running.js'
+import { upkeep } from './upkeep.js'
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string | (() => Promise<string>)
+  /** Default: `spillway`. */
+  readonly schema?: string
+  /** Connections for everything but workers, which have three of their own. Default: 10. */
+  readonly maxConnections?: number
+  /** Whether statements are prepared under names. Default: true. */
+  readonly prepare?: boolean
+  /** Whether to listen for notices; without it workers poll. Default: true. */
+  readonly listen?: boolean
+  /** Told of trouble that repairs itself, such as a connection that broke while idle. */
+  readonly onError?: (error: Error) => void
+}
+
+/** The PostgreSQL store, and what only this adapter can answer. */
+export interface PostgresStore extends Store {
+  readonly schema: string
+  /** @throws `schema_missing`, `schema_newer` */
+  requireSchema(): Promise<void>
+}
+
+/** A store on PostgreSQL 15 or newer. Connects when it is first used. */
+export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { url, schema = 'spillway', maxConnections = 10, prepare = true, listen = true, onError } = options
+  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
+    throw new SpillwayError(
+      'invalid_option',
+      `cannot use schema ${JSON.stringify(schema)}: a schema's name is 1 to 48 lower-case letters, digits and underscores`,
+    )
+  }
+  const report = (error: Error) => onError?.(error)
+  const db = new Database({ url, max: maxConnections, prepare, onError: report })
+  const hearers = new Set<(notice: Notice) => void>()
+  const hear = (notice: Notice) => {
+    for (const hearer of hearers) hearer(notice)
+  }
+  const notifier = new Notifier(db, schema, enqueueQueries(schema), hear)
+  const duties = upkeep(db, schema)
+
+  return {
+    schema,
+    capabilities: { listen, transactions: true },
+    migrate: () => migrate(db, schema),
+    schemaStatus: () => schemaStatus(db, schema),
+    requireSchema: () => requireSchema(db, schema),
+    async listen(onNotice): Promise<Listening> {
+      hearers.add(onNotice)
+      if (!listen) return { live: false, close: async () => void hearers.delete(onNotice) }
+      const listener = new Listener(db, channelOf(schema), onNotice, report)
+      await listener.open()
+      return {
+        get live() {
+          return listener.live
+        },
+        async close() {
+          hearers.delete(onNotice)
+          await listener.close()
+        },
+      }
+    },
+    async close() {
+      await notifier.close()
+      await db.close()
+    },
+    ...producing(db, schema, notifier),
+    ...running(db, schema, notifier, () => duties.preparePartitions()),
+    ...duties,
+    ...inspecting(db, schema),
+    ...operating(db, schema),
+  }
+}

@@ -1,0 +1,74 @@
+import type { Lead, Upkeep } from '../store.js'
+import type { Database } from './database.js'
+import { channelOf } from './notices.js'
+import { deadlineQueries } from './queries/deadlines.js'
+import { foldQueries } from './queries/fold.js'
+import { leaderQueries } from './queries/leaders.js'
+import { partitionQueries } from './queries/partitions.js'
+import { promoteQueries } from './queries/promote.js'
+import { rescuing } from './rescuing.js'
+import { retaining } from './retaining.js'
+import { type RingOptions, turningRings } from './turning-rings.js'
+
+/** Most rows one statement of maintenance moves: it holds their locks for milliseconds. */
+export const MAX_BATCH = 1_000
+
+export type UpkeepOptions = RingOptions
+
+/** Maintenance on PostgreSQL. What it remembers between passes only saves work; any process may take over at any time. */
+export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}): Upkeep {
+  const channel = channelOf(schema)
+  const leaders = leaderQueries(schema)
+  const { promote } = promoteQueries(schema)
+  const { expire } = deadlineQueries(schema)
+  const { fold } = foldQueries(schema)
+  const { prepare } = partitionQueries(schema)
+
+  return {
+    async lead(name, holder, ttlMs): Promise<Lead> {
+      const [row] = await db.run(leaders.lead, [name, holder, ttlMs], { repeatable: true, patienceMs: 0 })
+      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, activity] = row!
+      return {
+        leading: leading === 't',
+        expiresInMs: Number(expiresInMs),
+        nextDueInMs: nextDueInMs === null ? null : Number(nextDueInMs),
+        hasExpired: hasExpired === 't',
+        hasDeltas: hasDeltas === 't',
+        activity: activity ?? '',
+      }
+    },
+
+    async resign(name, holder) {
+      await db.run(leaders.resign, [name, holder])
+    },
+
+    async promote(limit) {
+      const [row] = await db.run(promote, [Math.min(limit, MAX_BATCH), channel])
+      const [moved, nextInMs] = row!
+      return { moved: Number(moved), nextInMs: nextInMs === null ? null : Math.max(0, Number(nextInMs)) }
+    },
+
+    async expireDeadlines(limit) {
+      const [row] = await db.run(expire, [Math.min(limit, MAX_BATCH)])
+      return Number(row![0])
+    },
+
+    async preparePartitions() {
+      const [row] = await db.run(prepare, [])
+      return Number(row![0])
+    },
+
+    async fold(limit) {
+      const [row] = await db.run(fold, [limit])
+      return Number(row![0])
+    },
+
+    async reportDuty(duty, error) {
+      await db.run(leaders.report, [duty, error])
+    },
+
+    ...rescuing(db, schema),
+    turnRings: turningRings(db, schema, options),
+    retain: retaining(db, schema),
+  }
+}

@@ -1,0 +1,430 @@
+import type { HistoryEntry } from '../job/history.js'
+import type { Job } from '../job/job.js'
+import type { QueuePolicy, QueuePolicyPatch } from '../job/policy.js'
+import type { Selector } from '../job/selector.js'
+import type { JobState } from '../job/states.js'
+
+/**
+ * The port: what the rest of the product asks of a database, written from the caller's side.
+ *
+ * Every method that moves a job is one guarded, fenced transition: it happened whole or not at all, and what comes
+ * back says which. Errors are `SpillwayError`s; `store_unavailable` means the database could not be reached and, where
+ * a method does not say otherwise, that the outcome is unknown.
+ */
+export interface Store extends Producing, Running, Upkeep, Inspecting, Operating {
+  /** What this database can do; callers ask these instead of asking which database it is. */
+  readonly capabilities: Capabilities
+  /** Brings the schema to this version. Safe to call from many processes at once; one does the work. */
+  migrate(): Promise<MigrationReport>
+  /** The schema's version, and what {@link Store.migrate} would do. */
+  schemaStatus(): Promise<SchemaStatus>
+  /**
+   * Hears of work, aborts and policy changes as they happen. Where the database cannot push (a transaction pooler), the
+   * returned listening is not `live` and callers poll faster.
+   */
+  listen(onNotice: (notice: Notice) => void): Promise<Listening>
+  /** Closes every connection. Safe to call twice. */
+  close(): Promise<void>
+}
+
+export interface Capabilities {
+  /** Whether {@link Store.listen} can push. */
+  readonly listen: boolean
+  /** Whether `enqueue({ tx })` can join a caller's transaction. */
+  readonly transactions: boolean
+}
+
+export interface MigrationReport {
+  readonly applied: readonly string[]
+  readonly version: number
+}
+
+export interface SchemaStatus {
+  /** 0 when there is no schema. */
+  readonly version: number
+  readonly latest: number
+  readonly pending: readonly string[]
+}
+
+/** Something a process may want to act on at once. A lost notice costs at most one poll. */
+export type Notice =
+  | { readonly type: 'ready'; readonly queue: string; readonly priority: number; readonly position: string }
+  | { readonly type: 'due'; readonly at: number }
+  | { readonly type: 'abort'; readonly registration: string }
+  | { readonly type: 'policy' }
+  | { readonly type: 'operation' }
+  /** The connection was re-established, so notices may have been missed. */
+  | { readonly type: 'resync' }
+
+export interface Listening {
+  /** Whether notices were seen to arrive. */
+  readonly live: boolean
+  close(): Promise<void>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A job as a producer hands it in. Everything was checked; texts are stored as they are. */
+export interface NewJob {
+  readonly queue: string
+  readonly kind: string
+  readonly version: number
+  /** JSON text. */
+  readonly payload: string
+  readonly priority: number
+  readonly maxAttempts: number
+  /** null: now. The store's clock decides whether it is due. */
+  readonly runAt: Date | null
+  readonly deadline: Date | null
+  readonly timeoutMs: number | null
+  readonly uniqueKey: string | null
+  /** What happens when a live or held job has the key. */
+  readonly onConflict: 'fail' | 'skip' | 'replace'
+  readonly tags: readonly string[] | null
+  /** JSON text. */
+  readonly metadata: string | null
+  /** JSON text of `{completed, failed, cancelled, dlq}` in ms. */
+  readonly retention: string | null
+}
+
+export interface Enqueued {
+  readonly id: string
+  /** False where `onConflict: 'skip'` found a holder: `id` is the holder's, and nothing was stored. */
+  readonly inserted: boolean
+}
+
+/** A transaction of the caller's, whatever library opened it. */
+export interface Executor {
+  execute(text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+}
+
+export interface Producing {
+  /**
+   * Stores the jobs, all or none, in order. Durable when it resolves. A lost connection is repeated under the same
+   * request, so the jobs are there exactly once.
+   *
+   * @throws `unique_conflict` with the holder's id, for `onConflict: 'fail'`.
+   */
+  enqueue(jobs: readonly NewJob[]): Promise<readonly Enqueued[]>
+  /** The same inside a transaction of the caller's: visible when it commits, gone when it rolls back. */
+  enqueueIn(tx: Executor, jobs: readonly NewJob[]): Promise<readonly Enqueued[]>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** What a worker process says about itself. */
+export interface WorkerInfo {
+  readonly name: string
+  readonly host: string
+  readonly bootId: string
+  readonly pidNamespace: string
+  readonly pid: number
+  /** Start time of the process, as the system tells it: tells a reused pid. */
+  readonly pidStarted: string
+  readonly queues: readonly string[]
+  /** The (kind, version) pairs it can run. It is never given anything else. */
+  readonly serves: readonly Served[]
+  readonly concurrency: number
+  readonly version: string
+}
+
+export interface Served {
+  readonly kind: string
+  readonly version: number
+}
+
+/** A claimed job: this worker alone may run it, until it settles it or its lease is lost. */
+export interface ClaimedJob {
+  readonly id: string
+  readonly queue: string
+  readonly kind: string
+  readonly version: number
+  /** JSON text, as stored. */
+  readonly payload: string
+  readonly priority: number
+  readonly attempt: number
+  readonly crashAttempt: number
+  readonly maxAttempts: number
+  readonly chargeBase: number
+  readonly runLease: number
+  readonly generation: number
+  readonly handbacks: number
+  readonly uniqueKey: string | null
+  readonly tags: readonly string[]
+  /** JSON text. */
+  readonly metadata: string | null
+  readonly timeoutMs: number | null
+  readonly createdAt: Date
+  readonly runAt: Date
+  /** By the store's clock at the claim; 0 or less has passed. */
+  readonly deadlineInMs: number | null
+  readonly leaseId: string
+}
+
+/** How an attempt ended, ready to be written. The store takes everything else from the stored job. */
+export type JobEnd =
+  | { readonly event: 'complete'; readonly result: string | null }
+  | { readonly event: 'retry'; readonly delayMs: number; readonly charge: 0 | 1; readonly entry: string | null }
+  | {
+      readonly event: 'dead'
+      readonly reason: string
+      readonly charge: 0 | 1
+      /** History entry, JSON text. */
+      readonly entry: string | null
+      readonly cause: string
+      readonly errorClass: string | null
+      readonly errorMessage: string | null
+      /** What the cause is called in lists. */
+      readonly title: string
+    }
+  | { readonly event: 'snooze'; readonly delayMs: number }
+  | { readonly event: 'revoke' }
+  | { readonly event: 'handback' }
+  /** The payload cannot be read by this code: parked, uncharged. */
+  | { readonly event: 'undecodable'; readonly reason: string; readonly entry: string }
+
+export interface Settlement {
+  readonly job: ClaimedJob
+  readonly end: JobEnd
+}
+
+/**
+ * What became of one settlement: written now; written by an earlier try of the same settlement; or refused, because the
+ * lease is no longer the worker's. `state` is where the job went.
+ */
+export interface Settled {
+  readonly outcome: 'applied' | 'already_applied' | 'lost'
+  readonly state: JobState | 'gone' | null
+}
+
+/** What a worker learns when it looks up. */
+export interface Pulse {
+  /** Leases that were taken away: abort these attempts. */
+  readonly aborts: readonly { readonly jobId: string; readonly leaseId: string; readonly reason: string }[]
+  readonly policyVersion: string
+  readonly quarantineVersion: string
+  /** The store's clock, in ms since 1970. */
+  readonly storeTime: number
+  /** Queues of the worker that have something claimable. */
+  readonly waiting: readonly string[]
+  /** Queues nobody may claim from. */
+  readonly paused: readonly string[]
+}
+
+/** One registration of a worker process and everything it does under it. */
+export interface WorkerSession {
+  readonly registration: string
+  /**
+   * Takes at most `limit` jobs of the queue, best priority first, oldest first inside it; fewer means there are no
+   * more now. One call at a time.
+   *
+   * @param except - Kinds that are left where they are for now.
+   */
+  claim(queue: string, limit: number, except?: ReadonlySet<string>): Promise<readonly ClaimedJob[]>
+  /** Tells of jobs below what the session has already passed. */
+  heard(notice: Notice & { type: 'ready' }): void
+  /** Writes how attempts ended, each alone fenced; the answers stand in the same order. Repeats lost connections. */
+  settle(settlements: readonly Settlement[]): Promise<readonly Settled[]>
+  /** Looks from the beginning: new work, aborts, policy. */
+  pulse(): Promise<Pulse>
+  /**
+   * Says the process is alive, and hands back leases of this registration that the worker does not hold (an answer
+   * that was lost). False: the registration was ended; abort everything and register anew.
+   */
+  beat(held: readonly ClaimedJob[]): Promise<boolean>
+  /** Stores what the handler reports. False: the lease is lost. */
+  progress(job: ClaimedJob, value: string): Promise<boolean>
+  /** Marks the process as stopping: what it still holds is returned uncharged once the process is gone. */
+  stopping(): Promise<void>
+  /** Ends the registration, handing back uncharged whatever it still has. */
+  end(): Promise<void>
+  /** Closes the session's connections without a word to the database. */
+  close(): Promise<void>
+}
+
+export interface Running {
+  register(info: WorkerInfo): Promise<WorkerSession>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Work of the maintenance leader. Every method is one bounded pass of short transactions, safe beside any other. */
+export interface Upkeep {
+  /** Takes or keeps the lease called `name` for `ttlMs`; who has it also learns what there is to do. */
+  lead(name: string, holder: string, ttlMs: number): Promise<Lead>
+  resign(name: string, holder: string): Promise<void>
+  /** deferred → available, what is due, at most `limit`. `nextInMs`: until the next is due, null when none waits. */
+  promote(limit: number): Promise<{ readonly moved: number; readonly nextInMs: number | null }>
+  /** Ends registrations that were silent for `staleMs` and takes their jobs back, charging crashes. */
+  rescue(staleMs: number, crashLimit: number): Promise<Rescued>
+  /** Ends registrations of the same host, boot and pid namespace whose process is gone. */
+  endGone(self: WorkerInfo, isAlive: (pid: number, pidStarted: string) => boolean): Promise<number>
+  /** Jobs whose deadline passed while they waited: → archived, at most `limit`. */
+  expireDeadlines(limit: number): Promise<number>
+  /** Where new rows go from now on, where a slot is full or old; carries stragglers forward; truncates drained slots. */
+  turnRings(): Promise<Turned>
+  /** Makes partitions ahead. */
+  preparePartitions(): Promise<number>
+  /** Deletes what outlived its retention, at most `limit` rows of each kind. */
+  retain(limit: number): Promise<Readonly<Record<string, number>>>
+  /** Folds append-only deltas into their totals. */
+  fold(limit: number): Promise<number>
+  /** Records that a duty succeeded, or how it failed. */
+  reportDuty(duty: string, error: string | null): Promise<void>
+}
+
+/** Who leads, and, for the leader, a cheap look at what waits for it. */
+export interface Lead {
+  readonly leading: boolean
+  /** Until the lease of whoever leads runs out. */
+  readonly expiresInMs: number
+  /** Until the next deferred job is due; 0 or less when one is. null: none waits. */
+  readonly nextDueInMs: number | null
+  /** A job that waits has passed its deadline. */
+  readonly hasExpired: boolean
+  /** There are deltas to fold. */
+  readonly hasDeltas: boolean
+  /** Changes when jobs enter or are claimed. */
+  readonly activity: string
+}
+
+export interface Turned {
+  readonly rotated: number
+  readonly truncated: number
+  readonly carried: number
+  /** Rows came or went since the last look of this process, so another look soon is worth it. */
+  readonly moving: boolean
+}
+
+export interface Rescued {
+  readonly retried: number
+  readonly quarantined: number
+  readonly handedBack: number
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Hand it back for the next page; null at the end. */
+  readonly cursor: string | null
+  /** The search stopped after a bounded number of rows: there may be fewer items than asked for, and more behind it. */
+  readonly partial?: boolean
+}
+
+export interface JobFilter {
+  readonly state?: JobState
+  readonly queue?: string
+  readonly kind?: string
+}
+
+export interface DlqFilter extends Omit<Selector, 'all'> {
+  /** After that row in the list's order. */
+  readonly beforeId?: string
+  readonly beforeDlqAt?: Date
+}
+
+export interface PageRequest {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export interface Depth {
+  readonly total: number
+  readonly queues: readonly { readonly queue: string; readonly depth: number; readonly oldestAt: Date | null }[]
+}
+
+export interface StoredQueue {
+  readonly queue: string
+  readonly policy: QueuePolicy
+  readonly pausedAt: Date | null
+  readonly pausedBy: string | null
+  readonly pausedReason: string | null
+  readonly updatedAt: Date | null
+  /** Jobs per state, where cheap to say. */
+  readonly counts?: Readonly<Partial<Record<JobState, number>>>
+}
+
+export interface Inspecting {
+  /** The job wherever it is; undefined when it is nowhere. */
+  getJob(id: string, options?: { payload?: boolean }): Promise<Job | undefined>
+  /** Newest id first; without payload and history. */
+  listJobs(filter: JobFilter, page: PageRequest): Promise<Page<Job>>
+  countJobs(): Promise<Readonly<Record<JobState, number>>>
+  /** (dlq_at, id) descending; without payload and history. */
+  listDlq(filter: DlqFilter, page: PageRequest): Promise<Page<Job>>
+  dlqDepth(queue?: string): Promise<Depth>
+  getQueue(queue: string): Promise<StoredQueue>
+  listQueues(): Promise<readonly StoredQueue[]>
+  listWorkers(): Promise<readonly RegisteredWorker[]>
+}
+
+export interface RegisteredWorker {
+  readonly registration: string
+  readonly name: string
+  readonly host: string
+  readonly pid: number
+  readonly state: 'running' | 'stopping'
+  readonly queues: readonly string[]
+  readonly kinds: readonly string[]
+  readonly concurrency: number
+  readonly running: number
+  readonly startedAt: Date
+  readonly heartbeatAt: Date
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Who acts, and why: stored with the effect. */
+export interface Act {
+  readonly actor: string
+  readonly reason?: string | undefined
+  readonly requestId?: string | undefined
+}
+
+export interface RetryOverrides {
+  readonly queue?: string
+  readonly priority?: number
+  readonly runAt?: Date
+  readonly maxAttempts?: number
+  readonly deadline?: Date
+  /** JSON text. */
+  readonly payload?: string
+}
+
+export type RetryBudget = 'fresh' | 'keep' | { readonly extra: number }
+
+export interface RetryRequest {
+  readonly budget: RetryBudget
+  readonly overrides: RetryOverrides
+  readonly onConflict: 'fail' | 'skip' | 'replace'
+  /** Past the cap on generations. */
+  readonly force: boolean
+}
+
+/** What an action by id did: the job's state after it, or why nothing moved. */
+export interface Acted {
+  readonly id: string
+  readonly state: JobState | 'gone'
+  /** False: it was already so (a repeated cancel). */
+  readonly changed: boolean
+  /** For a retry into a queue that no live worker serves, and the like. */
+  readonly warnings?: readonly string[]
+}
+
+export interface Operating {
+  /** archived, failed → available or scheduled. @throws not_found, invalid_state, already_retried, … */
+  retryJob(id: string, request: RetryRequest, act: Act): Promise<Acted>
+  /** live, held → cancelled. A running one is aborted within a second. */
+  cancelJob(id: string, act: Act): Promise<Acted>
+  /** scheduled, retryable → available. */
+  promoteJob(id: string, act: Act): Promise<Acted>
+  /** scheduled, retryable, available → scheduled (or available when due), keeping everything else. */
+  rescheduleJob(id: string, runAt: Date, act: Act): Promise<Acted>
+  /** Changes the policy of a queue; every process follows within a second. */
+  setQueue(queue: string, patch: QueuePolicyPatch, act: Act): Promise<StoredQueue>
+  pauseQueue(queue: string, act: Act): Promise<StoredQueue>
+  resumeQueue(queue: string, act: Act): Promise<StoredQueue>
+}
+
+export type { HistoryEntry }

@@ -1,0 +1,172 @@
+import { type CauseMemo, causeOfDeath } from '../job/cause.js'
+import type { JobHandler, JobSpec } from '../job/definition.js'
+import { entryJson } from '../job/history.js'
+import type { Outcome } from '../job/outcome.js'
+import { decodePayload } from '../job/payload.js'
+import { type AttemptFacts, settle } from '../job/settle.js'
+import { returnedOutcome, thrownOutcome } from '../job/signals.js'
+import { upcast } from '../job/versions.js'
+import type { ClaimedJob, JobEnd } from '../store/store.js'
+import type { Attempt } from './attempt.js'
+
+/** What a handler is given, or why it cannot be. */
+export type Decoded =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly path: string; readonly message: string }
+
+export interface ExecutorOptions {
+  readonly handlers: ReadonlyMap<string, JobHandler>
+  readonly workerName: string
+  /** The store's clock minus this process's, in ms. */
+  readonly clockOffset: () => number
+}
+
+/**
+ * One attempt, step by step: find the handler, read the payload, run, say how it ended. Every step answers; none
+ * throws, whatever the payload is and whatever the handler throws.
+ */
+export class Executor {
+  private readonly causes: CauseMemo = new Map()
+
+  constructor(private readonly options: ExecutorOptions) {}
+
+  handlerOf(job: ClaimedJob): JobHandler | undefined {
+    return this.options.handlers.get(job.kind)
+  }
+
+  /** Reads the payload as the handler's kind and version want it; at once where there is no schema that waits. */
+  decode(job: ClaimedJob, { definition }: JobHandler): Decoded | Promise<Decoded> {
+    const read = decodePayload(job.payload, definition)
+    if (!read.ok) return read
+    let { value } = read
+    if (job.version !== definition.version) {
+      const risen = upcast(definition, job.version, value)
+      if (!risen.ok) return { ok: false, path: '', message: risen.message }
+      value = risen.value
+    }
+    return definition.schema === null ? { ok: true, value } : validate(definition, value)
+  }
+
+  /** Runs the handler; whatever it does becomes an outcome. */
+  run(attempt: Attempt, handler: JobHandler, payload: unknown): Outcome | Promise<Outcome> {
+    try {
+      const returned = handler.run(payload, attempt)
+      if (!isThenable(returned)) return returnedOutcome(returned)
+      return Promise.resolve(returned).then(returnedOutcome, thrownOutcome)
+    } catch (error) {
+      return thrownOutcome(error)
+    }
+  }
+
+  /** How the job ends, given how its attempt did. */
+  endOf(attempt: Attempt, handler: JobHandler | undefined, outcome: Outcome): JobEnd {
+    // What a worker does 50,000 times a second: no facts have to be gathered for it.
+    if (outcome.type === 'completed' && outcome.result === undefined && attempt.claimed.deadlineInMs === null) {
+      return COMPLETED
+    }
+    const { claimed } = attempt
+    const now = new Date(Date.now() + this.options.clockOffset())
+    const settlement = settle(this.facts(attempt), outcome, {
+      now,
+      random: Math.random(),
+      backoff: handler?.definition.backoff ?? undefined,
+    })
+    switch (settlement.type) {
+      case 'complete':
+        return { event: 'complete', result: settlement.resultJson }
+      case 'retry':
+        return {
+          event: 'retry',
+          delayMs: settlement.delayMs,
+          charge: settlement.attempt > claimed.attempt ? 1 : 0,
+          entry: entryJson(settlement.entry),
+        }
+      case 'dead': {
+        const { entry, reason } = settlement
+        return {
+          event: 'dead',
+          reason,
+          charge: settlement.attempt > claimed.attempt ? 1 : 0,
+          entry: entryJson(entry),
+          ...causeOfDeath(claimed.kind, reason, entry, this.causes),
+        }
+      }
+      case 'snooze':
+        return { event: 'snooze', delayMs: settlement.delayMs }
+      case 'revoke':
+        return { event: 'revoke' }
+      // The store counts hand-backs and parks the job at the tenth.
+      case 'handback':
+      case 'park':
+        return { event: 'handback' }
+    }
+  }
+
+  /** The payload cannot be read: the handler was not entered, and nothing is charged. */
+  parked(attempt: Attempt, path: string, message: string): JobEnd {
+    const { generation, attempt: failures, leaseId } = attempt.claimed
+    const reason = path ? `${path}: ${message}` : message
+    return {
+      event: 'undecodable',
+      reason: reason.slice(0, 500),
+      entry: entryJson({
+        type: 'undecodable',
+        at: new Date(Date.now() + this.options.clockOffset()),
+        startedAt: new Date(attempt.startedAt + this.options.clockOffset()),
+        generation,
+        attempt: failures,
+        leaseId,
+        worker: this.options.workerName,
+        path,
+        message,
+      }),
+    }
+  }
+
+  private facts({ claimed, startedAt }: Attempt): AttemptFacts {
+    const offset = this.options.clockOffset()
+    return {
+      attempt: claimed.attempt,
+      crashAttempt: claimed.crashAttempt,
+      maxAttempts: claimed.maxAttempts,
+      chargeBase: claimed.chargeBase,
+      generation: claimed.generation,
+      handbacks: claimed.handbacks,
+      deadline: claimed.deadlineInMs === null ? null : new Date(startedAt + offset + claimed.deadlineInMs),
+      leaseId: claimed.leaseId,
+      worker: this.options.workerName,
+      startedAt: new Date(startedAt + offset),
+    }
+  }
+}
+
+const COMPLETED: JobEnd = { event: 'complete', result: null }
+
+function validate({ schema }: JobSpec, value: unknown): Decoded | Promise<Decoded> {
+  if (schema === null) return { ok: true, value }
+  try {
+    const answer = schema['~standard'].validate(value)
+    return isThenable(answer) ? Promise.resolve(answer).then(judge, refuse) : judge(answer as Judged)
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+type Judged = { readonly value?: unknown; readonly issues?: readonly { message: string; path?: readonly unknown[] }[] }
+
+function judge(answer: unknown): Decoded {
+  const { issues, value } = answer as Judged
+  if (!issues) return { ok: true, value }
+  const [first] = issues
+  const path = (first?.path ?? []).map((part) => String(typeof part === 'object' && part ? (part as { key: unknown }).key : part))
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
+  return { ok: false, path: path.join('.'), message: `${first?.message ?? 'the schema refused it'}${more}` }
+}
+
+function refuse(error: unknown): Decoded {
+  return { ok: false, path: '', message: `the schema threw: ${error instanceof Error ? error.message : String(error)}` }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}

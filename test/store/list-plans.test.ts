@@ -1,0 +1,81 @@
+import pg from 'pg'
+import { expect, it } from 'vitest'
+import { type DlqListing, dlqQueries } from '../../src/store/postgres/queries/dlq.js'
+import { inspectQueries } from '../../src/store/postgres/queries/inspect.js'
+import type { Statement } from '../../src/store/postgres/sql.js'
+import { describeStore } from '../support/store.js'
+
+const newest: Omit<DlqListing, 'since'> & { since: string } = {
+  before: { at: 'infinity', id: '0' },
+  since: '-infinity',
+  limit: 51,
+}
+
+/** On a schema that nobody has analysed, empty and with rows the planner knows nothing of. */
+describeStore('plans on a fresh schema', ({ given, db, url }) => {
+  const dlq = dlqQueries('spillway')
+  const jobs = inspectQueries('spillway')
+
+  it.each([
+    ['no filter', {}, 'dlq_recent'],
+    ['since', { since: '2026-01-01T00:00:00Z' }, 'dlq_recent'],
+    ['until', { before: { at: '2026-01-01T00:00:00Z', id: '0' } }, 'dlq_recent'],
+    ['queue', { queue: 'q' }, 'dlq_by_queue'],
+    ['kind', { kind: 'k' }, 'dlq_by_kind'],
+    ['reason', { reason: 'r' }, 'dlq_by_reason'],
+    ['cause', { cause: 'c' }, 'dlq_by_cause'],
+    ['tag', { tag: 't' }, 'dlq_tags_pkey'],
+    ['queue and since', { queue: 'q', since: '2026-01-01T00:00:00Z' }, 'dlq_by_queue'],
+  ] as const)('dead letters by %s come off their index in order', async (_, filter, index) => {
+    const [statement, params] = dlq.list({ ...newest, ...filter })
+
+    for (const rows of [0, 5_000]) {
+      if (rows > 0) await given.jobs(rows, { state: 'archived', queue: 'q', kind: 'k', cause: 'c', tags: ['t'] })
+      for (const plan of await plansOf(statement, params)) {
+        expect(plan).toContain(index)
+        expect(plan).not.toMatch(/Sort|Seq Scan/)
+      }
+    }
+  })
+
+  it('dead letters by error text come off the index of causes', async () => {
+    await given.jobs(5_000, { state: 'archived' })
+    const [statement, params] = dlq.listCauses({ ...newest }, ['c1', 'c2'])
+
+    for (const plan of await plansOf(statement, params)) {
+      expect(plan).toContain('dlq_by_cause')
+      expect(plan).not.toMatch(/Seq Scan/)
+    }
+  })
+
+  it.each([
+    ['job', jobs.job, ['1', true]],
+    ['locate', jobs.locate, ['1']],
+  ] as const)('%s reads no table whole', async (_, statement, params) => {
+    await given.jobs(2_000, { state: 'archived' })
+    await given.jobs(2_000, { state: 'completed' })
+
+    for (const plan of await plansOf(statement, params)) expect(plan).not.toMatch(/Seq Scan/)
+  })
+
+  /** The plan for these values, and the one for any. */
+  async function plansOf(statement: Statement<never, unknown>, params: readonly unknown[]): Promise<string[]> {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      const text = async (query: string, values: unknown[] = []) =>
+        (await client.query<{ 'QUERY PLAN': string }>(query, values)).rows.map((row) => row['QUERY PLAN']).join('\n')
+      const plans = [await text(`explain ${statement.text}`, [...params])]
+      const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
+      if (Number(rows[0]?.server_version_num) >= 160_000)
+        plans.push(await text(`explain (generic_plan) ${statement.text}`))
+      return plans
+    } finally {
+      await client.end()
+    }
+  }
+
+  it('knows the tables it asks about', async () => {
+    expect(await db.run(jobs.locate, ['1'])).toEqual([])
+  })
+})

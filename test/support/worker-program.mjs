@@ -1,0 +1,83 @@
+// A worker in a process of its own, to be killed. Runs what was built, as users do.
+// Argument: the options of startWorker (worker-process.ts), as JSON.
+import { openSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defineJob, retryAfter, revoke, Spillway, skip, snooze } from '../../dist/index.js'
+
+const { url, queue, concurrency, heartbeat, stale, poll, log, announce, grace, abort, cluster } = JSON.parse(
+  process.argv[2],
+)
+
+// Written before the handler does anything, and by the system once it is written: a SIGKILL cannot take it back.
+const file = openSync(log, 'a')
+const note = (what, job) => writeSync(file, `${what} ${job.id} ${job.leaseId} ${process.pid}\n`)
+const tell = (message) => process.connected && process.send(message)
+
+const released = new Map()
+process.on('message', ({ type, id }) => {
+  if (type === 'release') released.get(id)?.()
+  if (type === 'term') process.kill(process.pid, 'SIGTERM')
+})
+
+/** What a payload may ask for; the tests decide, not the program. */
+const ACTIONS = {
+  ok: () => undefined,
+  fail: (_, { job }) => {
+    throw new Error(`failure ${job.attempt + 1}`)
+  },
+  failFirst: ({ times = 1 }, { job }) => {
+    if (job.attempt < times) throw new Error(`failure ${job.attempt + 1}`)
+  },
+  retryAfter: ({ ms, times = 1 }, { job }) => (job.attempt < times ? retryAfter(ms, new Error('not yet')) : undefined),
+  skip: () => skip('not_wanted'),
+  revoke: () => revoke(),
+  snooze: ({ ms = 1 }, { job }) => (job.runLease < 2 ? snooze(ms) : undefined),
+  die: () => process.kill(process.pid, 'SIGKILL'),
+  exit: () => process.exit(1),
+  /** Until the test says so; ends at once when told to stop. */
+  hold: (_, { job, signal }) =>
+    new Promise((resolve, reject) => {
+      released.set(job.id, resolve)
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    }),
+  /** Until the test says so, whatever the signal says. */
+  holdOn: (_, { job }) => new Promise((resolve) => released.set(job.id, resolve)),
+}
+
+const work = defineJob({ kind: 'work', queue, backoff: () => 20, maxAttempts: 5 })
+const spillway = new Spillway({ url, ...(cluster ?? {}) })
+spillway.on?.('error', () => {})
+const worker = spillway.worker({
+  queues: { [queue]: { concurrency } },
+  heartbeat,
+  stale,
+  ...(poll !== undefined && { poll }),
+  jobs: [
+    work.handle(async (payload, context) => {
+      note('start', context.job)
+      if (announce) tell({ type: 'started', id: context.job.id })
+      if (payload.wait) await sleep(Math.random() * payload.wait)
+      const outcome = await ACTIONS[payload.do ?? 'ok'](payload, context)
+      note('end', context.job)
+      return outcome
+    }),
+  ],
+})
+worker.on('lost', ({ job }) => tell({ type: 'lost', id: job.id }))
+worker.on('error', ({ service, error }) => tell({ type: 'trouble', id: `${service}: ${error?.message ?? error}` }))
+worker.on('registered', ({ registration }) => tell({ type: 'registered', id: registration }))
+
+let stopping = false
+process.on('SIGTERM', async () => {
+  if (stopping) return
+  stopping = true
+  tell({ type: 'stopping' })
+  await worker.stop({ grace, abort })
+  await spillway.close()
+  process.exit(0)
+})
+// The test has ended, or was killed: nobody is left to stop this process.
+process.on('disconnect', () => process.exit(2))
+
+await worker.start()
+tell({ type: 'ready' })
