@@ -5,7 +5,7 @@ import type { Bench, Scenario } from './bench.js'
 import { calibration } from './calibration.js'
 import { type Options, readOptions, USAGE } from './options.js'
 import { peerScenarios } from './peers.js'
-import { ROWS, type Row, type RowName, report, type Sample, short } from './rows.js'
+import { ROWS, type Row, type RowName, report, rowOf, type Sample, short } from './rows.js'
 import { drainLarge, drainSmall, snapshot, terminalFailure, terminalFailureLarge } from './scenarios/drain.js'
 import { enqueues } from './scenarios/enqueue.js'
 import { idle } from './scenarios/idle.js'
@@ -51,7 +51,8 @@ async function main(args: readonly string[]): Promise<number> {
     const about = { ...machine(), where: server.where, repeat: options.repeat, ...(await describeServer(server.url)) }
     console.log(describe(about))
     const scratch = await Scratch.open(server.url)
-    const { rows, failed } = await measure(scratch, options).finally(() => scratch.close())
+    const { rows, failed } = await measure(scratch, options)
+    await scratch.close()
     console.log(`\n${table(rows)}\n`)
     if (options.json) write(options.json, { at: new Date().toISOString(), about, rows, failed })
     return verdict(rows, failed)

@@ -3,6 +3,8 @@ import { closedLoop, fill, monotonic, openLoop } from './load.js'
 import { PEERS, type PeerName, type PeerQueue } from './peer-queues.js'
 import { serve } from './remote.js'
 
+const TIMEOUT_MS = 180_000
+
 let queue: PeerQueue
 let dies = false
 let entered = 0
@@ -24,8 +26,11 @@ const methods = {
       entered++
       if (dies) throw new Error('boom')
     }, false)
-    while (entered < count) await sleep(5)
-    while (dies ? (await queue.dead()) < count : (await queue.left()) > 0) await sleep(20)
+    const isDone = async () => (dies ? (await queue.dead()) >= count : (await queue.left()) === 0)
+    while (entered < count || !(await isDone())) {
+      await sleep(entered < count ? 5 : 20)
+      if (monotonic() - begin > TIMEOUT_MS) throw new Error(`${entered} of ${count} handlers were entered, and no end`)
+    }
     return (monotonic() - begin) / 1000
   },
 

@@ -24,15 +24,14 @@ interface Answer {
 
 /** To be called by the process that was started: answers its parent, and ends when the parent is gone. */
 export function serve(methods: Methods): void {
-  process.on('message', async ({ id, method, args }: Call) => {
-    const answer: Answer = { id }
+  const answer = async ({ id, method, args }: Call): Promise<Answer> => {
     try {
-      answer.value = await methods[method]?.(...args)
+      return { id, value: await methods[method]?.(...args) }
     } catch (error) {
-      answer.error = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      return { id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
     }
-    process.send?.(answer)
-  })
+  }
+  process.on('message', (call: Call) => void answer(call).then((it) => process.send?.(it)))
   process.on('disconnect', () => process.exit())
 }
 

@@ -49,7 +49,7 @@ export async function describeServer(url: string): Promise<Record<string, string
   const answer: Record<string, string> = {}
   for (const name of names) {
     const { rows } = await client.query<{ value: string }>('select current_setting($1) as value', [name])
-    answer[name] = rows[0]?.value ?? ''
+    answer[name === 'server_version' ? 'postgresql' : name] = rows[0]?.value ?? ''
   }
   await client.end()
   return answer

@@ -43,13 +43,24 @@ const methods = {
     await worker.start()
   },
 
-  /** Waits until that many handlers have been entered. */
-  async entered(count: number) {
-    if (entered >= count) return
-    await new Promise<void>((resolve) => {
-      wanted = { count, resolve }
+  /** Waits until that many handlers have been entered. @returns how many have been. */
+  async entered(count: number, timeoutMs: number) {
+    if (entered >= count) return entered
+    return new Promise<number>((resolve, reject) => {
+      const late = () => reject(new Error(`${entered} of ${count} handlers were entered within ${timeoutMs / 1000} s`))
+      const timer = setTimeout(late, timeoutMs)
+      wanted = {
+        count,
+        resolve: () => {
+          clearTimeout(timer)
+          resolve(entered)
+        },
+      }
     })
   },
+
+  /** How many handlers have been entered. */
+  count: () => entered,
 
   stamps: () => stamps,
 

@@ -1,7 +1,7 @@
 // `npm run bench -- [options]`: builds the library and the benchmark, then runs it against dist, as a user would.
 // `--built` takes dist as it is.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -18,13 +18,13 @@ if (!process.argv.includes('--built')) {
 }
 
 // Types are checked by `npm run typecheck`; here they are only taken away.
-rmSync(to, { recursive: true, force: true })
 const options = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
 for (const file of readdirSync(from, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
   const { outputText } = ts.transpileModule(readFileSync(join(from, file), 'utf8'), { compilerOptions: options })
   const out = join(to, file.replace(/\.ts$/, '.js'))
   mkdirSync(dirname(out), { recursive: true })
-  writeFileSync(out, outputText)
+  // Only what changed: another run may be reading it.
+  if (!existsSync(out) || readFileSync(out, 'utf8') !== outputText) writeFileSync(out, outputText)
 }
 
 // The folder of the caller stays, so that --json names a file there.

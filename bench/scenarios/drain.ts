@@ -42,10 +42,11 @@ export async function drain(bench: Bench, options: DrainOptions): Promise<Draine
     return await withWorker(bench, { concurrency: CONCURRENCY, handling: 'count' }, async (worker) => {
       const begin = performance.now()
       await worker.start()
-      await worker.entered(count)
+      await worker.entered(count, TIMEOUT_MS)
       await scratch.empty(TIMEOUT_MS)
       const seconds = (performance.now() - begin) / 1000
 
+      expectCount('handlers entered', await worker.count(), count)
       const peakRss = await worker.peakRss()
       if (dead) await sleep(3000)
       const table = job === 'boom' ? 'dlq_entries' : 'terminal_entries'

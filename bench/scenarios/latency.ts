@@ -70,7 +70,7 @@ async function paced(bench: Bench, due: [number, number] | null) {
       await sleep(1000)
       return producer.paced(PER_SECOND, count, due)
     })
-    await worker.entered(count)
+    await worker.entered(count, 30_000)
     const stamps = (await worker.stamps()).sort((a, b) => a.n - b.n)
     expectCount('jobs whose handler was entered', new Set(stamps.map((it) => it.n)).size, count)
     return { sent: sent.slice(WARM_UP), stamps: stamps.slice(WARM_UP) }

@@ -7,8 +7,7 @@ export function showActed(out: Output, verb: string, acted: Acted): void {
     out.document(acted)
     return
   }
-  out.line(
-    acted.changed ? `${verb} job ${acted.id}: it is ${acted.state}` : `job ${acted.id} was ${acted.state} already`,
-  )
+  const now = acted.state === verb ? '' : `: it is ${acted.state}`
+  out.line(acted.changed ? `${verb} job ${acted.id}${now}` : `job ${acted.id} was ${acted.state} already`)
   for (const warning of acted.warnings ?? []) out.note(`warning: ${warning}`)
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { type Duration, parseDuration } from '../job/duration.js'
-import { PayloadRefusedError, SpillwayError } from '../job/errors.js'
+import { SpillwayError } from '../job/errors.js'
 import { decodePayload } from '../job/payload.js'
 import type { RetryBudget } from '../store/store.js'
 
@@ -69,7 +69,10 @@ export function jsonFrom(source: string, what: string): unknown {
     source === '-' ? read(0, 'stdin') : source.startsWith('@') ? read(source.slice(1), source.slice(1)) : source
   const decoded = decodePayload(text, { bigint: true })
   if (decoded.ok) return decoded.value
-  throw new PayloadRefusedError(decoded.path, `is no JSON: ${decoded.message}`, what)
+  throw new SpillwayError(
+    'payload_refused',
+    `cannot read the ${what}: ${decoded.message.replace('the payload ', 'it ')}`,
+  )
 }
 
 function isoTime(text: string): Date | undefined {

@@ -67,7 +67,9 @@ export async function attachOrMakeWay(
     if (ownership === 'alien') {
       const aside = `${pidFile(place.data)}.not-ours-${postmaster.pid}`
       renameSync(pidFile(place.data), aside)
-      onNotice(`process ${postmaster.pid} in ${pidFile(place.data)} is not this folder's server: file moved to ${aside}`)
+      onNotice(
+        `process ${postmaster.pid} in ${pidFile(place.data)} is not this folder's server: file moved to ${aside}`,
+      )
       return undefined
     }
     if (Date.now() > deadline) {

@@ -106,7 +106,7 @@ function npmPackage(): string | undefined {
 }
 
 function systemFolders(): string[] {
-  const onPath = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   const debian = '/usr/lib/postgresql'
   const installed = existsSync(debian) ? readdirSync(debian) : []
   const newestFirst = installed.toSorted((a, b) => Number(b) - Number(a))
@@ -126,7 +126,11 @@ function inFolder(folder: string): { postgres: string; initdb: string; hasStatis
 /** By running it, which also tells whether its libraries load here (the npm build needs glibc). */
 function versionOf({ postgres, env }: Found, tried: string[]): string | undefined {
   try {
-    const text = execFileSync(postgres, ['--version'], { encoding: 'utf8', stdio: 'pipe', env: { ...process.env, ...env } })
+    const text = execFileSync(postgres, ['--version'], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+      env: { ...process.env, ...env },
+    })
     return /\(PostgreSQL\) ([\w.]+)/.exec(text)?.[1] ?? 'unknown'
   } catch (error) {
     const reason = error instanceof Error ? error.message.trim().split('\n').at(-1) : String(error)

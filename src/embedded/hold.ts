@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, type Connection, connect, KEEPER_PRESENT, ROLE, SERVER_IN_USE, servesData } from './connection.js'
+import {
+  type Address,
+  type Connection,
+  connect,
+  KEEPER_PRESENT,
+  ROLE,
+  SERVER_IN_USE,
+  servesData,
+} from './connection.js'
 
 /** This process's claim on a running server: while it is open, the keeper does not stop the server. */
 export interface Hold {

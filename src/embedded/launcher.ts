@@ -65,14 +65,20 @@ function launcher(binaries: Binaries, { uid, prefix = [] }: Way): Launcher {
     return [first ?? program, rest]
   }
   // A folder everybody can be in: the caller's may be closed to who runs the server.
-  const common = { cwd: '/', env: serverEnv(binaries), windowsHide: true, ...(uid === undefined ? {} : { uid, gid: uid }) }
+  const common = {
+    cwd: '/',
+    env: serverEnv(binaries),
+    windowsHide: true,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  }
   return {
     binaries,
     spawn: (program, args, stdio) => spawn(...command(program, args), { ...common, detached: true, stdio }),
     run: (program, args) =>
       new Promise((resolve, reject) => {
         execFile(...command(program, args), { ...common, maxBuffer: 8e6 }, (error, stdout, stderr) => {
-          if (error) reject(new Error(`${program} failed: ${(stderr || stdout || error.message).trim()}`, { cause: error }))
+          if (error)
+            reject(new Error(`${program} failed: ${(stderr || stdout || error.message).trim()}`, { cause: error }))
           else resolve()
         })
       }),

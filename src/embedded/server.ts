@@ -119,9 +119,7 @@ async function firstHold(
 
 function startFailed(folder: VersionFolder, log: string): EmbeddedError {
   const tail = log.trim().split('\n').slice(-15).join('\n') || '(nothing)'
-  return new EmbeddedError(
-    `cannot start the embedded database in ${folder.dir}. The last of ${folder.log}:\n${tail}`,
-  )
+  return new EmbeddedError(`cannot start the embedded database in ${folder.dir}. The last of ${folder.log}:\n${tail}`)
 }
 
 function logSize(path: string): number {

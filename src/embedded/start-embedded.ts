@@ -4,7 +4,15 @@ import { attach, attachOrMakeWay } from './attach.js'
 import { type Binaries, findBinaries } from './binaries.js'
 import { createDatabase, urlOf } from './connection.js'
 import { dataFolderFor, ensureDataFolder, otherMajors } from './data-folder.js'
-import { ensurePassword, forMajor, openFolder, type Place, readPlace, type VersionFolder, writePlace } from './folder.js'
+import {
+  ensurePassword,
+  forMajor,
+  openFolder,
+  type Place,
+  readPlace,
+  type VersionFolder,
+  writePlace,
+} from './folder.js'
 import type { Hold } from './hold.js'
 import { spawnKeeper } from './keeper.js'
 import { chooseLauncher } from './launcher.js'
@@ -55,7 +63,7 @@ const TIMEOUT_MS = 300_000
  */
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedDatabase> {
   const { settings = {}, onNotice = () => {} } = options
-  const base = openFolder(options.dir ?? (process.env['SPILLWAY_DIR'] || join(process.cwd(), '.spillway')))
+  const base = openFolder(options.dir ?? (process.env.SPILLWAY_DIR || join(process.cwd(), '.spillway')))
   const binaries = findBinaries(base.links)
   const folder = forMajor(base, binaries.major)
 
@@ -116,7 +124,9 @@ async function start(
   const data = dataFolderFor(launcher, folder, last)
   const others = otherMajors(folder)
   if (!existsSync(data) && others.length > 0) {
-    onNotice(`starting empty with PostgreSQL ${folder.major}: ${others.join(', ')} in ${folder.dir} is of another version`)
+    onNotice(
+      `starting empty with PostgreSQL ${folder.major}: ${others.join(', ')} in ${folder.dir} is of another version`,
+    )
   }
 
   const socketDir = process.platform === 'win32' ? undefined : ensureSocketFolder(last.socketDir, launcher)

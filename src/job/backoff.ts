@@ -1,3 +1,5 @@
+import { shown } from './errors.js'
+
 const SECOND = 1000
 const HOUR = 3_600_000
 
@@ -34,8 +36,10 @@ export interface ResolvedDelay {
  */
 export function resolveDelay(value: unknown, fallbackMs: number): ResolvedDelay {
   if (typeof value !== 'number' || Number.isNaN(value)) {
-    const shown = typeof value === 'number' ? 'NaN' : value === null ? 'null' : `a value of type ${typeof value}`
-    return { delayMs: fallbackMs, note: `backoff returned ${shown}, not milliseconds; ${fallbackMs} ms was used` }
+    return {
+      delayMs: fallbackMs,
+      note: `backoff returned ${shown(value)}, not milliseconds; ${fallbackMs} ms was used`,
+    }
   }
   if (value < 0) return { delayMs: 0, note: `backoff returned ${value}; 0 ms was used` }
   if (value > MAX_DELAY_MS) return { delayMs: MAX_DELAY_MS, note: `backoff returned ${value}; 365 days was used` }

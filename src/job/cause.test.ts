@@ -39,11 +39,11 @@ describe('normalising a message', () => {
     'takes little time over a text of %s',
     (part) => {
       const message = part.repeat(2000)
-      const started = performance.now()
+      const started = process.cpuUsage()
 
       for (let i = 0; i < 20; i++) normaliseMessage(message)
 
-      expect((performance.now() - started) / 20).toBeLessThan(50)
+      expect(process.cpuUsage(started).user).toBeLessThan(1_000_000)
     },
   )
 })

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Backoff } from './backoff.js'
 import { type Duration, parseDuration } from './duration.js'
-import { SpillwayError } from './errors.js'
+import { SpillwayError, shown } from './errors.js'
 import type { Job } from './job.js'
 import { checkText } from './payload.js'
 import { checkRetention, type Retention } from './policy.js'
@@ -138,10 +138,9 @@ export function checkTags(tags: unknown): readonly string[] {
 
 function whole(name: string, value: unknown, min: number, max: number): number {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
-  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value)
   throw new SpillwayError(
     'invalid_option',
-    `cannot use ${shown} as ${name}: a whole number from ${min} to ${max} is accepted`,
+    `cannot use ${shown(value)} as ${name}: a whole number from ${min} to ${max} is accepted`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { SpillwayError } from './errors.js'
+import { SpillwayError, shown } from './errors.js'
 
 /** A length of time: milliseconds, or a text such as `'250ms'`, `'5m'`, `'1h30m'`, `'7d'`. */
 export type Duration = number | string
@@ -21,10 +21,9 @@ export function parseDuration(value: Duration, name: string): number {
   const ms = Math.round(typeof value === 'number' ? value : fromText(value))
   if (ms >= 1 && ms <= LONGEST_MS) return ms
 
-  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value)
   throw new SpillwayError(
     'invalid_option',
-    `cannot use ${shown} as ${name}: a duration is 1 or more milliseconds, up to 100 years, as a number or as '250ms', '30s', '5m', '2h', '7d'`,
+    `cannot use ${shown(value)} as ${name}: a duration is 1 or more milliseconds, up to 100 years, as a number or as '250ms', '30s', '5m', '2h', '7d'`,
   )
 }
 

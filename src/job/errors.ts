@@ -142,6 +142,15 @@ export function isSpillwayError(error: unknown): error is SpillwayError {
   )
 }
 
+/** A value as messages show it: short, and never what a large or hostile one would print. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : 'a list'
+  if (typeof value === 'function' || (typeof value === 'object' && value !== null))
+    return `a value of type ${typeof value}`
+  return String(value)
+}
+
 function orList(words: readonly string[]): string {
   return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }

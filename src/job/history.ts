@@ -165,16 +165,19 @@ function isoOf(value: unknown): unknown {
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : null
 }
 
-/** Keys come from the types above, so there are few; replacing is what takes the time. */
-const SNAKES = new Map<string, string>()
+/** The keys that differ, written out: replacing is what takes the time. */
+const SNAKES: Readonly<Record<string, string>> = {
+  startedAt: 'started_at',
+  leaseId: 'lease_id',
+  originalLength: 'original_length',
+  lastHeartbeatAt: 'last_heartbeat_at',
+  dlqAt: 'dlq_at',
+  originalRunLease: 'original_run_lease',
+  releaseId: 'release_id',
+}
 
 function snake(key: string): string {
-  let name = SNAKES.get(key)
-  if (name === undefined) {
-    name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    SNAKES.set(key, name)
-  }
-  return name
+  return SNAKES[key] ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 function camel(key: string): string {

@@ -147,10 +147,10 @@ describe('decoding a payload', () => {
 
   it('reads a large text with long numbers and long strings in linear time', () => {
     const text = JSON.stringify({ ids: Array(40_000).fill('1234567890123456'), text: '\n'.repeat(400_000) })
-    const started = performance.now()
+    const started = process.cpuUsage()
 
     expect(decodePayload(text)).toMatchObject({ ok: true })
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
   })
 })
 

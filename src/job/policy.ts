@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from './duration.js'
-import { SpillwayError } from './errors.js'
+import { SpillwayError, shown } from './errors.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -150,14 +150,6 @@ function unknownKey(name: string, key: string, known: readonly string[]): Spillw
     'invalid_option',
     `cannot set ${JSON.stringify(key)} in ${name}: it is unknown; known are ${known.join(', ')}`,
   )
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'object' && value !== null
-    ? 'an object'
-    : typeof value === 'string'
-      ? JSON.stringify(value.slice(0, 40))
-      : String(value)
 }
 
 function camel(key: string): string {

@@ -1,4 +1,4 @@
-import { SpillwayError } from './errors.js'
+import { SpillwayError, shown } from './errors.js'
 import { isJobState, type JobState } from './states.js'
 
 /** Which jobs an action is about. What is named narrows; nothing named is refused, never everything. */
@@ -122,15 +122,8 @@ function nothingNamed(keys: readonly string[]): string {
 }
 
 function refused(key: string, value: unknown, accepted: string): SpillwayError {
-  const shown =
-    typeof value === 'string'
-      ? JSON.stringify(value.slice(0, 60))
-      : Array.isArray(value)
-        ? value.length === 0
-          ? '[]'
-          : 'a list'
-        : typeof value === 'object' && value !== null
-          ? 'an object'
-          : String(value)
-  return new SpillwayError('selector_refused', `cannot select by ${key}: it is ${shown}; ${accepted} is accepted`)
+  return new SpillwayError(
+    'selector_refused',
+    `cannot select by ${key}: it is ${shown(value)}; ${accepted} is accepted`,
+  )
 }

@@ -210,13 +210,13 @@ describe('a result', () => {
     ['U+0000', 'a\u0000', /U\+0000/],
     ['a toJSON that throws', { toJSON: () => BigInt('x') }, /toJSON/],
   ])('that is %s is left out, and the job completes', (_, result, why) => {
-    const started = performance.now()
+    const started = process.cpuUsage()
     const settlement = settle(facts, { type: 'completed', result }, context)
 
     expect(settlement).toEqual({ type: 'complete', resultJson: expect.any(String) })
     const stored = JSON.parse((settlement as { resultJson: string }).resultJson) as { spillway_result_omitted: string }
     expect(stored.spillway_result_omitted).toMatch(why)
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(process.cpuUsage(started).user).toBeLessThan(1_000_000)
   })
 
   it('of exactly 64 KiB is kept', () => {

@@ -157,14 +157,12 @@ function isExhausted(facts: AttemptFacts, crashLimit: number): boolean {
 
 function missDeadline(facts: AttemptFacts, outcome: Outcome, now: Date): Settlement {
   const thrown = 'error' in outcome ? outcome.error : undefined
-  const when = facts.deadline?.toISOString() ?? 'its deadline'
-  const missed = describeThrown(
-    new Error(`the deadline ${when} has passed`, thrown === undefined ? {} : { cause: thrown }),
-  )
+  const when = facts.deadline === null ? '' : ` ${facts.deadline.toISOString()}`
+  const late = new Error(`the deadline${when} has passed`, thrown === undefined ? {} : { cause: thrown })
   const entry: FailureEntry = {
     ...entryBase(facts, now),
     type: 'deadline',
-    ...missed,
+    ...describeThrown(late),
     name: 'DeadlineExceeded',
     stack: null,
   }

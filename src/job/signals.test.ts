@@ -22,6 +22,9 @@ describe('a signal', () => {
     const foreign = { [Symbol.for('spillway.signal')]: { type: 'revoke' } }
 
     expect(returnedOutcome(foreign)).toEqual({ type: 'revoke' })
+    for (const said of [{ type: 'completed' }, { type: 'teleport' }, null, 5]) {
+      expect(returnedOutcome({ [Symbol.for('spillway.signal')]: said }).type).toBe('completed')
+    }
   })
 
   it('cannot arrive as JSON', () => {

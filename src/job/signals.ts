@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from './duration.js'
-import { SpillwayError } from './errors.js'
+import { SpillwayError, shown } from './errors.js'
 import type { Outcome } from './outcome.js'
 
 /** Registered, so that signals made by another copy of this package are recognised. */
@@ -27,7 +27,7 @@ export function skip(code: string, details?: unknown): HandlerSignal {
   if (typeof code !== 'string' || code === '' || code.length > 255) {
     throw new SpillwayError(
       'invalid_option',
-      `cannot skip with code ${String(code).slice(0, 40)}: a word of 1 to 255 characters is accepted`,
+      `cannot skip with code ${shown(code)}: a word of 1 to 255 characters is accepted`,
     )
   }
   return signal({ type: 'skip', code, details })
@@ -86,9 +86,19 @@ function signal(outcome: Outcome): HandlerSignal {
 function saidBy(value: unknown): Outcome | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   try {
-    return (value as Partial<HandlerSignal>)[SIGNAL]
+    const said = (value as Partial<HandlerSignal>)[SIGNAL]
+    return said !== undefined && SAYABLE.has(said.type) ? said : undefined
   } catch {
     // A Proxy that throws at every question is not one of ours.
     return undefined
   }
 }
+
+/** A signal of another version of this package may say what this one does not know; then it is a plain value. */
+const SAYABLE: ReadonlySet<string> = new Set([
+  'skip',
+  'revoke',
+  'snooze',
+  'retryAfter',
+  'rateLimited',
+] satisfies Outcome['type'][])

@@ -16,17 +16,11 @@ export function storable(text: string): string {
 export function clipBytes(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text
   const clipped = text.length > maxBytes ? text.slice(0, maxBytes) : text
-  if (Buffer.byteLength(clipped) <= maxBytes) return clipped === text ? text : withoutHalf(clipped)
+  if (Buffer.byteLength(clipped) <= maxBytes) return clipped
 
   const bytes = Buffer.from(clipped)
   let end = maxBytes
   // 10xxxxxx continues a character: step back to where one begins.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return bytes.toString('utf8', 0, end)
-}
-
-/** `text` without a high surrogate left at its end by a cut. */
-function withoutHalf(text: string): string {
-  const last = text.charCodeAt(text.length - 1)
-  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
 }

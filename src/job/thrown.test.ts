@@ -137,7 +137,7 @@ describe('text that cannot be stored', () => {
 
 describe('what is large', () => {
   it('is cut, says so, and keeps the frames below a long message', () => {
-    const started = performance.now()
+    const started = process.cpuUsage()
     const record = describeThrown(new Error(Buffer.alloc(10_000_000, 'x').toString()))
 
     expect(Buffer.byteLength(record.message)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES)
@@ -145,7 +145,7 @@ describe('what is large', () => {
     expect(record.stack).toContain('thrown.test')
     expect(record.truncated).toBe(true)
     expect(record.originalLength).toBeGreaterThan(20_000_000)
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(process.cpuUsage(started).user).toBeLessThan(1_000_000)
   })
 
   it('is measured in bytes and not cut inside a character', () => {

@@ -1,6 +1,6 @@
 import type { Upkeep } from '../store/store.js'
 
-const AGAIN_MS = 300_000
+const AGAIN_MS = 600_000
 const SAME_ERROR_MS = 30_000
 
 /** Writes how duties fare: each change at once, what stays as it is only now and then. */

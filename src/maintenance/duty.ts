@@ -83,8 +83,9 @@ export class Duty {
 
   private begin(): void {
     this.plannedAt = Number.POSITIVE_INFINITY
-    // Woken during a pass: the pass that ends now may have looked too early.
+    // Woken during a pass, which may have looked too early: once more after it, and after its rest.
     if (this.running) void this.running.then(() => this.plan(0))
+    else if (performance.now() < this.notBefore) this.plan(0)
     else if (this.options.mayRun()) void this.run()
   }
 

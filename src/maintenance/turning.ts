@@ -3,9 +3,10 @@ import type { Duty } from './duty.js'
 
 const BUSY_MS = 250
 const MOVING_MS = 1_000
-const IDLE_MS = 60_000
-/** A look reads over dead rows, so it takes at most this part of one core's time. */
+const IDLE_MS = 120_000
+/** A look reads over dead rows, so after a slow one the next comes later. */
 const SHARE = 20
+const LONGEST_REST_MS = 2_000
 
 /** How often the rings are looked at: often while there is space to give back, hardly ever while nothing moves. */
 export class Turning {
@@ -21,7 +22,7 @@ export class Turning {
     if (rotated + truncated + carried > 0) this.intervalMs = BUSY_MS
     else if (moving) this.intervalMs = Math.min(this.intervalMs * 1.5, MOVING_MS)
     else this.intervalMs = Math.min(this.intervalMs * 2, IDLE_MS)
-    return Math.max(this.intervalMs, tookMs * SHARE)
+    return Math.max(this.intervalMs, Math.min(tookMs * SHARE, LONGEST_REST_MS))
   }
 
   heard(notice: Notice, duty: Duty): void {

@@ -1,4 +1,3 @@
-import type { HistoryEntry } from '../job/history.js'
 import type { Job } from '../job/job.js'
 import type { QueuePolicy, QueuePolicyPatch } from '../job/policy.js'
 import type { Selector } from '../job/selector.js'
@@ -426,5 +425,3 @@ export interface Operating {
   pauseQueue(queue: string, act: Act): Promise<StoredQueue>
   resumeQueue(queue: string, act: Act): Promise<StoredQueue>
 }
-
-export type { HistoryEntry }

@@ -265,7 +265,7 @@ function historyOf(attempt: number, seed: JobSeed): Json | undefined {
 }
 
 const DEATH =
-  'dlq_at dlq_reason original_run_lease cause error_class error_message dlq_xid retain_from last_operation lease_id started_at progress'
+  'dlq_at dlq_reason original_run_lease cause error_class error_message dlq_xid retain_from lease_id started_at progress'
 const own = (columns: string): ReadonlySet<string> => new Set([...SNAPSHOT, ...columns.split(' ')])
 
 /** Which columns each place has, to refuse a field that would be lost. */

@@ -10,4 +10,4 @@ export {
   type OnePlaceOptions,
   onePlace,
 } from './one-place.js'
-export { type Signal, signal, until, type WaitOptions } from './signals.js'
+export { type Signal, signal, type Truthy, until, type WaitOptions } from './signals.js'

@@ -21,6 +21,9 @@ export interface Signal<T = void> {
   readonly count: number
 }
 
+/** What is left of an answer once it is known to be something. */
+export type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
+
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 20
 
@@ -32,7 +35,7 @@ const LONGEST_PAUSE_MS = 20
  * @example
  * await until(async () => (await store.getJob(id))?.state === 'archived', { within: '5s', what: 'the death' })
  */
-export async function until<T>(look: () => T | Promise<T>, options: WaitOptions = {}): Promise<NonNullable<T>> {
+export async function until<T>(look: () => T | Promise<T>, options: WaitOptions = {}): Promise<Truthy<T>> {
   const withinMs = parseDuration(options.within ?? 10_000, 'a wait')
   const end = performance.now() + withinMs
   let pauseMs = FIRST_PAUSE_MS
@@ -42,7 +45,7 @@ export async function until<T>(look: () => T | Promise<T>, options: WaitOptions 
     let thrown: unknown
     try {
       const answer = await look()
-      if (answer) return answer as NonNullable<T>
+      if (answer) return answer as Truthy<T>
       seen = answer
     } catch (error) {
       thrown = error
@@ -63,12 +66,14 @@ export async function until<T>(look: () => T | Promise<T>, options: WaitOptions 
 /**
  * Makes a {@link Signal}: no polling and no sleeping, the waiting side goes on at the moment of the call.
  *
+ * @param name - What it announces, as messages should call it.
+ *
  * @example
  * const started = signal<string>()
  * const job = definition.handle(async (_, ctx) => started.fire(ctx.job.id))
  * const id = await started.next({ within: '5s' })
  */
-export function signal<T = void>(): Signal<T> {
+export function signal<T = void>(name = 'the signal'): Signal<T> {
   const unseen: T[] = []
   const waiting: ((value: T) => void)[] = []
   let count = 0
@@ -83,7 +88,7 @@ export function signal<T = void>(): Signal<T> {
       if (taker) taker(value)
       else unseen.push(value)
     },
-    next({ within = 10_000, what = 'the signal' } = {}) {
+    next({ within = 10_000, what = name } = {}) {
       if (unseen.length > 0) return Promise.resolve(unseen.shift() as T)
       const withinMs = parseDuration(within, 'a wait')
       return new Promise<T>((resolve, reject) => {

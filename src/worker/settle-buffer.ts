@@ -1,5 +1,10 @@
 import type { ClaimedJob, Settled, Settlement, WorkerSession } from '../store/store.js'
 
+/** How an attempt ended, and how long it took. */
+export interface Ended extends Settlement {
+  readonly durationMs: number
+}
+
 const BATCH = 500
 const IN_FLIGHT = 2
 
@@ -8,15 +13,15 @@ const IN_FLIGHT = 2
  * waits for company: what ends while the connections are busy forms the next batch.
  */
 export class SettleBuffer {
-  private waiting: Settlement[] = []
-  private readonly batches = new Set<readonly Settlement[]>()
+  private waiting: Ended[] = []
+  private readonly batches = new Set<readonly Ended[]>()
   private writing = 0
   private scheduled = false
   private readonly drained: (() => void)[] = []
 
   constructor(
     private readonly session: () => WorkerSession,
-    private readonly onSettled: (settlement: Settlement, settled: Settled) => void,
+    private readonly onSettled: (ended: Ended, settled: Settled) => void,
     private readonly onError: (error: unknown) => void,
     private readonly onRoom: () => void,
   ) {}
@@ -31,7 +36,7 @@ export class SettleBuffer {
     return [...this.waiting, ...[...this.batches].flat()].map(({ job }) => job)
   }
 
-  push(settlement: Settlement): void {
+  push(settlement: Ended): void {
     this.waiting.push(settlement)
     this.schedule()
   }
@@ -52,12 +57,12 @@ export class SettleBuffer {
     })
   }
 
-  private async write(batch: Settlement[]): Promise<void> {
+  private async write(batch: Ended[]): Promise<void> {
     this.batches.add(batch)
     this.writing += batch.length
     try {
       const settled = await this.session().settle(batch)
-      for (let n = 0; n < batch.length; n++) this.onSettled(batch[n] as Settlement, settled[n] as Settled)
+      for (let n = 0; n < batch.length; n++) this.onSettled(batch[n] as Ended, settled[n] as Settled)
     } catch (error) {
       // The leases run out, and the jobs are taken back from this worker: late, never lost.
       this.onError(error)

@@ -4,14 +4,14 @@ import type { JobHandler } from '../job/definition.js'
 import { SpillwayError } from '../job/errors.js'
 import type { Outcome } from '../job/outcome.js'
 import { servedVersions } from '../job/versions.js'
-import type { ClaimedJob, JobEnd, Listening, Notice, Served, Settled, Settlement, Store, WorkerSession } from '../store/store.js'
+import type { ClaimedJob, JobEnd, Listening, Notice, Served, Settled, Store, WorkerSession } from '../store/store.js'
 import { asJob, Attempt } from './attempt.js'
 import { type DeathHandler, tellOfDeath } from './death.js'
 import { WorkerEmitter } from './events.js'
 import { Executor } from './executor.js'
 import { identify, isAlive } from './host.js'
 import { QueueSlots } from './queue-slots.js'
-import { SettleBuffer } from './settle-buffer.js'
+import { type Ended, SettleBuffer } from './settle-buffer.js'
 
 export interface WorkerOptions {
   /** Which queues to take jobs from, and how many at a time. Default concurrency: 10. */
@@ -116,7 +116,7 @@ export class Worker {
     })
     this.buffer = new SettleBuffer(
       () => this.session as WorkerSession,
-      (settlement, settled) => this.onSettled(settlement, settled),
+      (ended, settled) => this.onSettled(ended, settled),
       (error) => this.report('settle', error),
       () => this.fetch(),
     )
@@ -284,14 +284,14 @@ export class Worker {
     attempt.clearTimers()
     const end = this.executor.endOf(attempt, handler, outcome)
     attempt.abort(why)
-    this.buffer.push({ job: attempt.claimed, end })
+    this.buffer.push({ job: attempt.claimed, end, durationMs: Date.now() - attempt.startedAt })
     slots.stuck++
     this.checkStuck()
   }
 
   private finish(attempt: Attempt, slots: QueueSlots, end: JobEnd): void {
     attempt.isSettled = true
-    this.buffer.push({ job: attempt.claimed, end })
+    this.buffer.push({ job: attempt.claimed, end, durationMs: Date.now() - attempt.startedAt })
     this.free(attempt, slots, false)
   }
 
@@ -321,14 +321,14 @@ export class Worker {
 
   // -- What became of it ----------------------------------------------------------------------------------------------
 
-  private onSettled({ job, end }: Settlement, { outcome, state }: Settled): void {
+  private onSettled({ job, end, durationMs }: Ended, { outcome, state }: Settled): void {
     if (outcome === 'lost') {
       if (end.event !== 'handback') this.emitter.emit('lost', { job, why: 'its lease was taken back before it ended' })
       return
     }
     switch (end.event) {
       case 'complete':
-        if (this.emitter.listenerCount('completed') > 0) this.emitter.emit('completed', { job, durationMs: 0 })
+        if (this.emitter.listenerCount('completed') > 0) this.emitter.emit('completed', { job, durationMs })
         break
       case 'retry':
         this.emitter.emit('retrying', { job, delayMs: end.delayMs, message: messageOf(end.entry) })

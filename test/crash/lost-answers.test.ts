@@ -1,6 +1,6 @@
 import { Spillway } from 'spillway'
 import { factories } from 'spillway/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Database } from '../../src/store/postgres/database.js'
 import { migrate } from '../../src/store/postgres/migrate.js'
 import { postgresStore } from '../../src/store/postgres/store.js'
@@ -9,21 +9,10 @@ import { emptyDatabase } from '../support/database.js'
 import { effort } from '../support/effort.js'
 import { type CutAt, type CutRule, type DatabaseProxy, startProxy } from '../support/proxy.js'
 import { describeStore } from '../support/store.js'
+import { workerInfo } from '../support/worker-info.js'
 
 const ACT = { actor: 'test' }
 const FRESH = { budget: 'fresh', overrides: {}, onConflict: 'fail', force: false } as const
-const INFO = {
-  name: 'test',
-  host: 'test',
-  bootId: 'test',
-  pidNamespace: 'test',
-  pid: 1,
-  pidStarted: '0',
-  queues: ['default'],
-  serves: [{ kind: 'test', version: 1 }],
-  concurrency: 10,
-  version: 'test',
-}
 const NEW: NewJob = {
   queue: 'default',
   kind: 'test',
@@ -44,6 +33,8 @@ const ERROR = '{"type":"error","name":"Error","message":"it failed"}'
 
 /** What a connection is cut in: the answer to it was committed, or it never ran. */
 const MOMENTS: CutAt[] = ['before', 'answered', 'sent']
+const EACH = Math.ceil(effort.cuts / MOMENTS.length)
+const CUTS = EACH * MOMENTS.length
 
 describeStore('a connection that is cut around a statement', ({ url, given, checker, db }) => {
   let proxy: DatabaseProxy
@@ -62,7 +53,7 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
   /** Runs `act` with its statement cut, as often as the effort says, at every moment. */
   async function cutting(statement: RegExp, act: (n: number, at: CutAt) => Promise<void>): Promise<void> {
     for (const at of MOMENTS) {
-      for (let n = 0; n < effort.cuts; n++) {
+      for (let n = 0; n < EACH; n++) {
         const rule: CutRule = { at, statement: (text) => statement.test(text) }
         const cut = proxy.cut(rule)
         try {
@@ -91,7 +82,7 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
       ids.push(...stored.map(({ id }) => id))
     })
 
-    expect(await checker.expectExactly(ids)).toMatchObject({ present: MOMENTS.length * effort.cuts * 2, left: 0 })
+    expect(await checker.expectExactly(ids)).toMatchObject({ present: CUTS * 2, left: 0 })
   })
 
   it('stores many jobs in one transaction all or none, whichever is answered', async () => {
@@ -109,19 +100,24 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
 
   describe('in a worker session', () => {
     const claimOf = async (id: string): Promise<ClaimedJob> => {
-      const jobs = await session.claim('default', 10)
-      const job = jobs.find((it) => it.id === id)
+      const isIt = (it: ClaimedJob) => it.id === id
+      let jobs = await session.claim('default', 10)
+      // One that came back to its old place lies below what the session has passed; a pulse looks from the beginning.
+      if (!jobs.some(isIt)) {
+        await session.pulse()
+        jobs = await session.claim('default', 10)
+      }
+      const job = jobs.find(isIt)
       if (!job) throw new Error(`job ${id} was not claimed: ${JSON.stringify(jobs.map((it) => it.id))}`)
       return job
     }
 
-    beforeAll(async () => {
-      session = await store.register(INFO)
+    beforeEach(async () => {
+      session = await store.register(workerInfo())
     })
-    afterAll(() => session.close())
+    afterEach(() => session.close())
 
     it('gives back what a lost claim took, uncharged', async () => {
-      session = await store.register(INFO)
       await cutting(/delete from "spillway"\."ready_\d"/, async () => {
         const [id] = await given.jobs(1)
         await session.claim('default', 10).catch(() => undefined)
@@ -133,7 +129,7 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
         await session.settle([{ job, end: { event: 'complete', result: null } }])
       })
 
-      expect(await checker.census()).toEqual({ completed: MOMENTS.length * effort.cuts })
+      expect(await checker.census()).toEqual({ completed: CUTS })
     })
 
     const ENDS: Record<string, [JobEnd, state: string | undefined]> = {
@@ -158,7 +154,6 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
     }
 
     it.each(Object.entries(ENDS))('writes the end of an attempt exactly once: %s', async (event, [end, state]) => {
-      session = await store.register(INFO)
       const all: string[] = []
       await cutting(/delete from "spillway"\."leases_\d"/, async () => {
         const [id] = await given.jobs(1, { tags: ['x'] })
@@ -172,7 +167,7 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
         if (keepsLease) expect(settled?.outcome).not.toBe('lost')
       })
 
-      const total = MOMENTS.length * effort.cuts
+      const total = CUTS
       expect(await checker.census()).toEqual(state ? { [state]: total } : {})
       expect(await checker.expectExactly(all)).toMatchObject({ left: state ? 0 : total })
       const seed = await db.runRaw<[], [string]>(
@@ -183,7 +178,6 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
     })
 
     it('hands a job back once', async () => {
-      session = await store.register(INFO)
       const [id] = await given.jobs(1)
       await cutting(/delete from "spillway"\."leases_\d"/, async () => {
         const job = await claimOf(id as string)
@@ -246,7 +240,9 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
         { name: 'audits', text: `select count(*), count(distinct target ->> 'id') from spillway.audit_log` },
         [],
       )
-      expect(audits).toEqual([String(ids.length), String(ids.length)])
+      expect(Number(audits?.[1])).toBe(ids.length)
+      // A job that was rescheduled may be rescheduled again, which is one more action.
+      if (state !== 'scheduled') expect(Number(audits?.[0])).toBe(ids.length)
     },
   )
 

@@ -1,5 +1,18 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -121,9 +134,9 @@ describe('the embedded database', () => {
     const dir = newDir()
     const one = client(dir)
     await one.answer
-    await until('a keeper', 5000, () => keepers(dir).length === 1)
+    await until('a keeper', 30_000, () => keepers(dir).length === 1)
     for (const { pid } of keepers(dir)) process.kill(pid, 'SIGKILL')
-    await until('no keeper', 5000, () => keepers(dir).length === 0)
+    await until('no keeper', 30_000, () => keepers(dir).length === 0)
     const two = client(dir)
     await two.answer
 
@@ -139,9 +152,11 @@ describe('the embedded database', () => {
 
     expect(answers.filter(({ started }) => started)).toHaveLength(1)
     expect(new Set(answers.map(({ url }) => url)).size).toBe(1)
-    expect(await Promise.all(answers.map(({ url }) => query(url, 'select 1 as one')))).toEqual(Array(4).fill([{ one: 1 }]))
+    expect(await Promise.all(answers.map(({ url }) => query(url, 'select 1 as one')))).toEqual(
+      Array(4).fill([{ one: 1 }]),
+    )
     expect(readdirSync(dir).filter((name) => name.endsWith('.new') || name.startsWith('start.lock'))).toEqual([])
-    await until('one keeper', 5000, () => keepers(dir).length === 1)
+    await until('one keeper', 30_000, () => keepers(dir).length === 1)
   })
 
   it('is started anew for a process that attaches while the keeper stops it', async () => {
@@ -153,7 +168,7 @@ describe('the embedded database', () => {
     const deciding = await decideToStop(url)
 
     const attaching = client(dir)
-    await until('the attaching process waits', 10_000, async () => {
+    await until('the attaching process waits', 30_000, async () => {
       const { rows } = await deciding.query(`select from pg_locks where locktype = 'advisory' and not granted`)
       return rows.length === 1
     })
@@ -205,7 +220,7 @@ describe('the embedded database', () => {
     const script = 'sleep 0.1 & echo $!; exec sleep 100'
     const parent = spawn('sh', ['-c', script], { ...user, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
     const zombie = Number(await new Promise<Buffer>((done) => parent.stdout.once('data', done)))
-    await until('a zombie', 5000, () => readFileSync(`/proc/${zombie}/stat`, 'utf8').includes(') Z '))
+    await until('a zombie', 30_000, () => readFileSync(`/proc/${zombie}/stat`, 'utf8').includes(') Z '))
     const pidFile = join(dir, 'pg18', 'postmaster.pid')
     writeFileSync(pidFile, [zombie, ...readFileSync(pidFile, 'utf8').split('\n').slice(1)].join('\n'))
 
@@ -224,7 +239,7 @@ describe('the embedded database', () => {
     writeFileSync(pidFile, text.replace(/ready\s*/, 'starting\n'))
 
     const waiting = client(dir)
-    await until('it waits under the lock', 10_000, () => existsSync(join(dir, 'start.lock')))
+    await until('it waits under the lock', 30_000, () => existsSync(join(dir, 'start.lock')))
     await sleep(500)
     expect(readFileSync(pidFile, 'utf8')).toContain('starting')
     writeFileSync(pidFile, text)
@@ -252,7 +267,7 @@ describe('the embedded database', () => {
     const dir = newDir()
     const victim = client(dir)
     victim.answer.catch(() => {}) // It will not live to answer.
-    await until('initdb at work', 20_000, () => drafts(dir).length > 0 && initdbs(dir).length > 0)
+    await until('initdb at work', 60_000, () => drafts(dir).length > 0 && initdbs(dir).length > 0)
     await victim.kill()
     for (const { pid } of initdbs(dir)) process.kill(pid, 'SIGKILL')
     expect(existsSync(join(dir, 'pg18'))).toBe(false)
@@ -273,7 +288,7 @@ describe('the embedded database', () => {
       code: 'embedded_unavailable',
       message: expect.stringContaining('unrecognized configuration parameter "nonsense"'),
     })
-    await until('no process', 3000, () => processesOf(dir).length === 0)
+    await until('no process', 10_000, () => processesOf(dir).length === 0)
     const database = await startEmbedded({ dir, settings: { work_mem: '7MB' } })
     expect(await query(database.url, 'show work_mem')).toEqual([{ work_mem: '7MB' }])
     await database.release()
@@ -294,7 +309,7 @@ describe('the embedded database', () => {
 
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
 
-    await until('it ended by itself', 5000, () => child.exitCode !== null)
+    await until('it ended by itself', 30_000, () => child.exitCode !== null)
     expect(child.exitCode).toBe(0)
   })
 

@@ -20,7 +20,9 @@ export function processesOf(dir: string): Found[] {
         const mentions = words.some((word) => word.includes(dir))
         if (mentions && basename(words[0] ?? '') === 'initdb') return [{ pid, role: 'initdb' }]
         const isPostgres = basename(words[0] ?? '').startsWith('postgres')
-        return isPostgres && (mentions || readlinkSync(`/proc/${name}/cwd`).startsWith(dir)) ? [{ pid, role: 'postgres' }] : []
+        return isPostgres && (mentions || readlinkSync(`/proc/${name}/cwd`).startsWith(dir))
+          ? [{ pid, role: 'postgres' }]
+          : []
       } catch {
         // It ended while we looked.
         return []
@@ -29,7 +31,11 @@ export function processesOf(dir: string): Found[] {
 }
 
 /** Waits until `condition` holds; rejects with `what` after `timeoutMs`. Answers how long it took. */
-export async function until(what: string, timeoutMs: number, condition: () => boolean | Promise<boolean>): Promise<number> {
+export async function until(
+  what: string,
+  timeoutMs: number,
+  condition: () => boolean | Promise<boolean>,
+): Promise<number> {
   const start = Date.now()
   while (!(await condition())) {
     if (Date.now() - start > timeoutMs) throw new Error(`not within ${timeoutMs} ms: ${what}`)

@@ -2,17 +2,16 @@ import pg from 'pg'
 import { expect, it } from 'vitest'
 import { type DlqListing, dlqQueries } from '../../src/store/postgres/queries/dlq.js'
 import { inspectQueries } from '../../src/store/postgres/queries/inspect.js'
-import type { Statement } from '../../src/store/postgres/sql.js'
 import { describeStore } from '../support/store.js'
 
-const newest: Omit<DlqListing, 'since'> & { since: string } = {
+const newest: DlqListing = {
   before: { at: 'infinity', id: '0' },
   since: '-infinity',
   limit: 51,
 }
 
-/** On a schema that nobody has analysed, empty and with rows the planner knows nothing of. */
-describeStore('plans on a fresh schema', ({ given, db, url }) => {
+/** With rows that nobody has analysed, of one value each: the worst that statistics can say. */
+describeStore('plans on a fresh schema', ({ given, url }) => {
   const dlq = dlqQueries('spillway')
   const jobs = inspectQueries('spillway')
 
@@ -29,12 +28,10 @@ describeStore('plans on a fresh schema', ({ given, db, url }) => {
   ] as const)('dead letters by %s come off their index in order', async (_, filter, index) => {
     const [statement, params] = dlq.list({ ...newest, ...filter })
 
-    for (const rows of [0, 5_000]) {
-      if (rows > 0) await given.jobs(rows, { state: 'archived', queue: 'q', kind: 'k', cause: 'c', tags: ['t'] })
-      for (const plan of await plansOf(statement, params)) {
-        expect(plan).toContain(index)
-        expect(plan).not.toMatch(/Sort|Seq Scan/)
-      }
+    await given.jobs(5_000, { state: 'archived', queue: 'q', kind: 'k', cause: 'c', tags: ['t'] })
+    for (const plan of await plansOf(statement, params)) {
+      expect(plan).toContain(index)
+      expect(plan).not.toMatch(/Sort|Seq Scan/)
     }
   })
 
@@ -59,7 +56,7 @@ describeStore('plans on a fresh schema', ({ given, db, url }) => {
   })
 
   /** The plan for these values, and the one for any. */
-  async function plansOf(statement: Statement<never, unknown>, params: readonly unknown[]): Promise<string[]> {
+  async function plansOf(statement: { readonly text: string }, params: readonly unknown[]): Promise<string[]> {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     try {
@@ -74,8 +71,4 @@ describeStore('plans on a fresh schema', ({ given, db, url }) => {
       await client.end()
     }
   }
-
-  it('knows the tables it asks about', async () => {
-    expect(await db.run(jobs.locate, ['1'])).toEqual([])
-  })
 })

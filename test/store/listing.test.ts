@@ -47,6 +47,16 @@ describeStore('listing jobs', ({ store, given, db }) => {
     }
   })
 
+  it('finds the jobs of a queue that has more than it sorts', async () => {
+    await given.jobs(20, { state: 'archived', queue: 'few' })
+    const many = await given.jobs(5_100, { state: 'archived', queue: 'many' })
+    const newest = [...many].sort(newestFirst).slice(0, 3)
+
+    const { items } = await store.listJobs({ queue: 'many' }, { limit: 3 })
+
+    expect(items.map(({ id }) => id)).toEqual(newest)
+  })
+
   it('carries no payload and no history', async () => {
     await given.job({ state: 'archived', payload: { secret: 1 } })
 

@@ -97,4 +97,19 @@ describeStore('retrying a dead letter whose key another job has', ({ store, give
 
     expect(await call).toMatchObject({ code: 'unique_conflict', holderId: '4711' })
   })
+
+  it('leaves no key behind when the dead letter is purged meanwhile', async () => {
+    const dead = await given.job({ state: 'archived', uniqueKey: 'k' })
+    let call: Promise<unknown> = Promise.resolve()
+
+    await inTransaction(async (tx) => {
+      await tx.execute(`delete from spillway.dlq_entries where id = ${dead.id};
+                        insert into spillway.cause_deltas select queue, cause, -1 from spillway.dlq_causes`)
+      call = store.retryJob(dead.id, FRESH, act).catch((error: unknown) => error)
+      await lockWaits(db)
+    })
+
+    expect(await call).toMatchObject({ code: 'not_found' })
+    expect(await db.run(sql`select key from spillway.unique_keys`, [])).toEqual([])
+  })
 })

@@ -120,7 +120,7 @@ describeStore('retrying one dead letter', ({ store, given, db, url, inTransactio
     expect(job?.payloadText).toBe(overrides.payload)
     expect(job?.history?.at(-1)).toHaveProperty('payloadBefore')
     expect((await store.getJob(id))?.history?.at(-1)).not.toHaveProperty('payloadBefore')
-    const history = sql<[], [string]>`select history from spillway.deferred_jobs`
+    const history = sql<[], [string]>`select array_to_json(history) from spillway.deferred_jobs`
     expect((await db.run(history, []))[0]?.[0]).toContain('{"card": 9007199254740993}')
     expect(await heard.close()).toEqual([`d|${LATER.getTime()}`])
     expect(await store.dlqDepth()).toEqual({ total: 0, queues: [] })
@@ -236,9 +236,15 @@ describeStore('retrying one dead letter', ({ store, given, db, url, inTransactio
     expect(await store.getJob(id)).toMatchObject({ state: 'available', generation: 11 })
   })
 
+  interface Case {
+    readonly budget: RetryBudget
+    readonly deadline?: Date
+    readonly newDeadline?: Date
+    readonly maxAttempts?: number
+  }
   const budgets: RetryBudget[] = ['fresh', 'keep', { extra: 1 }, { extra: 30 }]
   it.each(
-    budgets.flatMap((budget) => [
+    budgets.flatMap((budget): Case[] => [
       { budget },
       { budget, deadline: PAST },
       { budget, deadline: LATER },

@@ -6,29 +6,46 @@ import { describeStore } from '../support/store.js'
 const ago = (ms: number) => new Date(Date.now() - ms)
 
 describeStore('deadlines of jobs that wait', ({ store, given, db, inTransaction }) => {
-  it.each(['available', 'scheduled', 'retryable', 'waiting'] as const)('archives a %s job once its deadline passed', async (state) => {
-    const deadline = ago(1_000)
-    const late = await given.job({ state, deadline, tags: ['a', 'b'], uniqueKey: 'k', handbacks: 3, payload: { n: 1 } })
-    const early = await given.job({ state, deadline: new Date(Date.now() + 60_000) })
-    const free = await given.job({ state })
+  it.each(['available', 'scheduled', 'retryable', 'waiting'] as const)(
+    'archives a %s job once its deadline passed',
+    async (state) => {
+      const deadline = ago(1_000)
+      const late = await given.job({
+        state,
+        deadline,
+        tags: ['a', 'b'],
+        uniqueKey: 'k',
+        handbacks: 3,
+        payload: { n: 1 },
+      })
+      const early = await given.job({ state, deadline: new Date(Date.now() + 60_000) })
+      const free = await given.job({ state })
 
-    const expired = await store.expireDeadlines(1_000)
-    const again = await store.expireDeadlines(1_000)
+      const expired = await store.expireDeadlines(1_000)
+      const again = await store.expireDeadlines(1_000)
 
-    expect([expired, again]).toEqual([1, 0])
-    const dead = (await store.getJob(late.id, { payload: true }))!
-    expect(dead).toMatchObject({
-      state: 'archived', attempt: late.attempt, handbacks: 0, tags: ['a', 'b'], payload: { n: 1 },
-      dlq: { reason: 'deadline_exceeded', errorClass: 'DeadlineExceeded', originalRunLease: late.runLease },
-    })
-    expect(dead.history?.at(-1)).toMatchObject({
-      type: 'deadline', name: 'DeadlineExceeded', message: `the deadline ${deadline.toISOString()} has passed`, cause: [],
-    })
-    expect((await store.getJob(early.id))?.state).toBe(state)
-    expect((await store.getJob(free.id))?.state).toBe(state)
-    // Freed with the death.
-    await given.job({ uniqueKey: 'k' })
-  })
+      expect([expired, again]).toEqual([1, 0])
+      const dead = (await store.getJob(late.id, { payload: true }))!
+      expect(dead).toMatchObject({
+        state: 'archived',
+        attempt: late.attempt,
+        handbacks: 0,
+        tags: ['a', 'b'],
+        payload: { n: 1 },
+        dlq: { reason: 'deadline_exceeded', errorClass: 'DeadlineExceeded', originalRunLease: late.runLease },
+      })
+      expect(dead.history?.at(-1)).toMatchObject({
+        type: 'deadline',
+        name: 'DeadlineExceeded',
+        message: `the deadline ${deadline.toISOString()} has passed`,
+        cause: [],
+      })
+      expect((await store.getJob(early.id))?.state).toBe(state)
+      expect((await store.getJob(free.id))?.state).toBe(state)
+      // Freed with the death.
+      await given.job({ uniqueKey: 'k' })
+    },
+  )
 
   it('stands in one group with a running job whose deadline passed', async () => {
     const late = await given.job({ kind: 'a "quoted" kind', deadline: ago(1_000) })
@@ -37,7 +54,11 @@ describeStore('deadlines of jobs that wait', ({ store, given, db, inTransaction 
 
     const message = 'the deadline 2030-01-01T00:00:00.000Z has passed'
     const running = causeOf({
-      kind: late.kind, errorClass: 'DeadlineExceeded', message, stack: null, reason: 'deadline_exceeded',
+      kind: late.kind,
+      errorClass: 'DeadlineExceeded',
+      message,
+      stack: null,
+      reason: 'deadline_exceeded',
     })
     expect((await store.getJob(late.id))?.dlq?.cause).toBe(running.cause)
     expect(await db.run(sql`select cause, title, error_class from spillway.dlq_causes`, [])).toEqual([
@@ -47,7 +68,10 @@ describeStore('deadlines of jobs that wait', ({ store, given, db, inTransaction 
 
   it('fails the job where the queue has no dead-letter queue, and counts each death and tells of it', async () => {
     await db.run(sql`insert into spillway.queues (queue, dlq_enabled) values ('plain', false)`, [])
-    await db.run(sql`insert into spillway.queues (queue, dlq_enabled, retention) values ('bare', false, '{"failed": 0}')`, [])
+    await db.run(
+      sql`insert into spillway.queues (queue, dlq_enabled, retention) values ('bare', false, '{"failed": 0}')`,
+      [],
+    )
     const failed = await given.job({ queue: 'plain', deadline: ago(1_000), tags: ['a'] })
     const gone = await given.job({ queue: 'bare', deadline: ago(1_000) })
     await given.jobs(2, { queue: 'dead', deadline: ago(1_000) })
@@ -57,8 +81,11 @@ describeStore('deadlines of jobs that wait', ({ store, given, db, inTransaction 
     expect(expired).toBe(4)
     expect(await store.getJob(failed.id)).toMatchObject({ state: 'failed', reason: 'deadline_exceeded' })
     expect(await store.getJob(gone.id)).toBeUndefined()
-    const counted = await db.run(sql`
-      select queue, reason, what, n from spillway.counters order by queue`, [])
+    const counted = await db.run(
+      sql`
+      select queue, reason, what, n from spillway.counters order by queue`,
+      [],
+    )
     expect(counted).toEqual([
       ['bare', 'deadline_exceeded', 'gone', '1'],
       ['dead', 'deadline_exceeded', 'arrived', '2'],

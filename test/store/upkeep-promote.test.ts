@@ -8,8 +8,11 @@ const ago = (ms: number) => new Date(Date.now() - ms)
 
 describeStore('promoting due jobs', ({ store, given, db, inTransaction }) => {
   const positions = async () => {
-    const rows = await db.run(sql<[], [id: string, position: string]>`
-      select id, position from spillway.ready_entries order by position`, [])
+    const rows = await db.run(
+      sql<[], [id: string, position: string]>`
+      select id, position from spillway.ready_entries order by position`,
+      [],
+    )
     return new Map(rows)
   }
 
@@ -50,12 +53,20 @@ describeStore('promoting due jobs', ({ store, given, db, inTransaction }) => {
   it('brings a job that was set aside back to its position', async () => {
     const other = await given.job({ position: '20' })
     const aside = await given.job({ state: 'scheduled', dueAt: ago(1_000) })
-    await db.run(sql<[string], []>`
-      update spillway.deferred_jobs set state = 'available', position = 10, set_aside = 1 where id = $1`, [aside.id])
+    await db.run(
+      sql<[string], []>`
+      update spillway.deferred_jobs set state = 'available', position = 10, set_aside = 1 where id = $1`,
+      [aside.id],
+    )
 
     await store.promote(1_000)
 
-    expect(await positions()).toEqual(new Map([[aside.id, '10'], [other.id, '20']]))
+    expect(await positions()).toEqual(
+      new Map([
+        [aside.id, '10'],
+        [other.id, '20'],
+      ]),
+    )
   })
 
   it('neither waits for nor takes what somebody else is moving', async () => {
@@ -87,8 +98,13 @@ describeStore('promoting due jobs', ({ store, given, db, inTransaction }) => {
       await quiet.next()
 
       const lowest = async (priority: number) =>
-        (await db.run(sql<[priority: number], [string]>`
-          select min(position) from spillway.ready_entries where queue = 'mail|a' and priority = $1`, [priority]))[0]![0]
+        (
+          await db.run(
+            sql<[priority: number], [string]>`
+          select min(position) from spillway.ready_entries where queue = 'mail|a' and priority = $1`,
+            [priority],
+          )
+        )[0]![0]
       await until(() => heard.length === 3)
       expect(heard).toEqual(
         expect.arrayContaining([

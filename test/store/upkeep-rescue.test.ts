@@ -5,8 +5,16 @@ import { describeStore } from '../support/store.js'
 const STALE_MS = 45_000
 const ago = (ms: number) => new Date(Date.now() - ms)
 const SELF = {
-  name: 'me', host: 'host', bootId: 'boot', pidNamespace: 'pid', pid: 7, pidStarted: '70',
-  queues: ['default'], serves: [], concurrency: 1, version: '0',
+  name: 'me',
+  host: 'host',
+  bootId: 'boot',
+  pidNamespace: 'pid',
+  pid: 7,
+  pidStarted: '70',
+  queues: ['default'],
+  serves: [],
+  concurrency: 1,
+  version: '0',
 } as const
 
 describeStore('taking jobs of lost workers back', ({ store, given, db, clock, inTransaction }) => {
@@ -31,8 +39,14 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
     expect(back.runAt.getTime() - Date.now()).toBeGreaterThan(3_000)
     expect(back.runAt.getTime() - Date.now()).toBeLessThan(6_000)
     expect(back.history?.at(-1)).toMatchObject({
-      type: 'crash', attempt: 1, generation: 0, leaseId: lost.leaseId, worker: 'gone',
-      at: expect.any(Date), startedAt: expect.any(Date), lastHeartbeatAt: expect.any(Date),
+      type: 'crash',
+      attempt: 1,
+      generation: 0,
+      leaseId: lost.leaseId,
+      worker: 'gone',
+      at: expect.any(Date),
+      startedAt: expect.any(Date),
+      lastHeartbeatAt: expect.any(Date),
     })
     expect((await store.getJob(running.id))?.state).toBe('running')
     expect(await crashes()).toEqual([[lost.id, 't']])
@@ -77,7 +91,9 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
 
     expect(rescued).toEqual({ retried: 0, quarantined: 0, handedBack: 1 })
     expect(await store.getJob(job.id)).toMatchObject({ state: 'available', crashAttempt: 0, handbacks: 4, history: [] })
-    const [row] = await db.run(sql<[string], [string]>`select position from spillway.ready_entries where id = $1`, [job.id])
+    const [row] = await db.run(sql<[string], [string]>`select position from spillway.ready_entries where id = $1`, [
+      job.id,
+    ])
     expect(row).toEqual(['77'])
     expect(await crashes()).toEqual([])
   })
@@ -108,14 +124,22 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
     expect(again).toEqual({ retried: 0, quarantined: 0, handedBack: 0 })
     const states = await Promise.all(jobs.map(async ({ id }) => (await store.getJob(id))?.state))
     expect(states).toEqual(['retryable', 'quarantined', 'retryable'])
-    const [held] = await db.run(sql<[], string[]>`select held_reason, crash_attempt, fingerprint from spillway.held_entries`, [])
+    const [held] = await db.run(
+      sql<[], string[]>`select held_reason, crash_attempt, fingerprint from spillway.held_entries`,
+      [],
+    )
     expect(held).toEqual(['crash_bound', '4', expect.stringMatching(/^[0-9a-f]{32}$/)])
   })
 
   it('counts only charged starts since the last release or retry', async () => {
     const worker = await given.worker()
     const job = await given.job({
-      state: 'running', registration: worker, maxAttempts: 2, attempt: 1, crashAttempt: 3, chargeBase: 4,
+      state: 'running',
+      registration: worker,
+      maxAttempts: 2,
+      attempt: 1,
+      crashAttempt: 3,
+      chargeBase: 4,
     })
     await given.job({ state: 'running', registration: worker })
     await endWorker(worker)
@@ -180,7 +204,10 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
     await store.rescue(STALE_MS, 3)
     const atReturn = (await store.getJob(job.id))?.state
     // It stays silent while the leader writes.
-    await db.run(sql<[], []>`update spillway.leaders set writing_since = now() - interval '46 s' where name = 'rescue'`, [])
+    await db.run(
+      sql<[], []>`update spillway.leaders set writing_since = now() - interval '46 s' where name = 'rescue'`,
+      [],
+    )
     await store.rescue(STALE_MS, 3)
 
     expect(atReturn).toBe('running')
@@ -199,8 +226,11 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
 
   it('forgets what a lost attempt reported', async () => {
     const orphan = await given.job({ state: 'running', leaseId: '5' })
-    await db.run(sql<[string], []>`
-      insert into spillway.attempt_state (job_id, lease_id, progress) values ($1, 5, '{"done":1}')`, [orphan.id])
+    await db.run(
+      sql<[string], []>`
+      insert into spillway.attempt_state (job_id, lease_id, progress) values ($1, 5, '{"done":1}')`,
+      [orphan.id],
+    )
 
     await store.rescue(STALE_MS, 3)
 
@@ -215,7 +245,10 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
     const elsewhere = await given.worker({ ...where(), host: 'other', pid: 100 })
     const inContainer = await given.worker({ ...where(), pidNamespace: 'another', pid: 100 })
     const beforeBoot = await given.worker({ ...where(), bootId: 'earlier', pid: 100 })
-    const processes = new Map([[101, '5'], [102, '9']])
+    const processes = new Map([
+      [101, '5'],
+      [102, '9'],
+    ])
 
     const ended = await store.endGone(SELF, (pid, started) => processes.get(pid) === started)
 

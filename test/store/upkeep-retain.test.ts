@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { sql } from '../../src/store/postgres/sql.js'
+import { upkeep } from '../../src/store/postgres/upkeep.js'
 import { describeStore } from '../support/store.js'
 
 const HOUR = 3_600_000
@@ -7,21 +8,30 @@ const DAY = 24 * HOUR
 const ago = (ms: number) => new Date(Date.now() - ms)
 
 describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) => {
+  const { retain } = upkeep(db, schema, { partitionsMs: 0 })
   const left = async (ids: readonly string[]) => {
     const found = await Promise.all(ids.map((id) => store.getJob(id)))
     return found.map((job) => job?.state ?? 'gone')
   }
   const setRetention = (retention: object) =>
-    db.run(sql<[string], []>`
+    db.run(
+      sql<[string], []>`
       insert into spillway.queues (queue, retention) values ('default', $1::jsonb)
-      on conflict (queue) do update set retention = excluded.retention`, [JSON.stringify(retention)])
+      on conflict (queue) do update set retention = excluded.retention`,
+      [JSON.stringify(retention)],
+    )
   const partition = (days: number) =>
     db.run(sql<[string], []>`select spillway.ensure_terminal_partitions(d, d) from (select $1::date as d) as day`, [
-      ago(days * DAY).toISOString().slice(0, 10),
+      ago(days * DAY)
+        .toISOString()
+        .slice(0, 10),
     ])
   const expiredCounts = () =>
-    db.run(sql<[], string[]>`
-      select queue, kind, reason, sum(n) from spillway.counters where what = 'expired' group by 1, 2, 3 order by 3`, [])
+    db.run(
+      sql<[], string[]>`
+      select queue, kind, reason, sum(n) from spillway.counters where what = 'expired' group by 1, 2, 3 order by 3`,
+      [],
+    )
 
   it.each([
     ['completed', 25 * HOUR, 23 * HOUR],
@@ -32,7 +42,7 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     const lapsed = await given.job({ state, finalizedAt: ago(old) })
     const kept = await given.job({ state, finalizedAt: ago(young) })
 
-    const deleted = await store.retain(1_000)
+    const deleted = await retain(1_000)
 
     expect(deleted.terminal).toBe(1)
     expect(await left([lapsed.id, kept.id])).toEqual(['gone', state])
@@ -45,7 +55,7 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     const kept = await given.job({ state: 'archived', dlqAt: ago(29 * DAY), retainFrom: ago(29 * DAY) })
     const restored = await given.job({ state: 'archived', dlqAt: ago(31 * DAY), retainFrom: ago(DAY) })
 
-    const deleted = await store.retain(1_000)
+    const deleted = await retain(1_000)
 
     expect(deleted.dlq).toBe(1)
     expect(await left([lapsed.id, kept.id, restored.id])).toEqual(['gone', 'archived', 'archived'])
@@ -58,10 +68,10 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     const young = await given.job({ state: 'discarded', discardedAt: ago(6 * DAY) })
     const held = await given.job({ state: 'quarantined', heldAt: ago(400 * DAY), uniqueKey: 'k' })
 
-    await store.retain(1_000)
+    await retain(1_000)
     const before = await left([bin.id, young.id, held.id])
     await setRetention({ held: 30 * DAY })
-    await store.retain(1_000)
+    await retain(1_000)
 
     expect(before).toEqual(['gone', 'discarded', 'quarantined'])
     expect(await left([held.id])).toEqual(['gone'])
@@ -82,19 +92,26 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     const young = await done(HOUR)
     const dead = await given.job({ state: 'archived', dlqAt: ago(999 * DAY), retainFrom: ago(999 * DAY) })
     const ownDead = await given.job({
-      state: 'archived', dlqAt: ago(2 * DAY), retainFrom: ago(2 * DAY), retention: { dlq: DAY },
+      state: 'archived',
+      dlqAt: ago(2 * DAY),
+      retainFrom: ago(2 * DAY),
+      retention: { dlq: DAY },
     })
 
-    await store.retain(1_000)
+    await retain(1_000)
 
     expect(await left([ofQueue, longer, shorter, young, dead, ownDead].map((job) => job.id))).toEqual([
-      'gone', 'completed', 'gone', 'completed', 'archived', 'gone',
+      'gone',
+      'completed',
+      'gone',
+      'completed',
+      'archived',
+      'gone',
     ])
   })
 
   it('deletes a bounded number, oldest first, and reaches those behind rows that are kept longer', async () => {
-    await partition(1)
-    await partition(2)
+    for (const days of [0, 1, 2]) await partition(days)
     await given.jobs(25, { state: 'completed', finalizedAt: ago(40 * HOUR), retention: { completed: 100 * DAY } })
     await db.run(sql`update spillway.terminal_entries set retention_class = 0`, [])
     const first = await given.job({ state: 'completed', finalizedAt: ago(30 * HOUR) })
@@ -103,7 +120,7 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
 
     const seen: string[][] = []
     for (let pass = 0; pass < 40 && seen.at(-1)?.[2] !== 'gone'; pass++) {
-      await store.retain(1)
+      await retain(1)
       seen.push(await left([first.id, second.id, third.id]))
     }
 
@@ -124,13 +141,16 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     // It ended while the queue kept jobs for a day.
     await db.run(sql<[string], []>`update spillway.terminal_entries set retention_class = 0 where id = $1`, [kept.id])
 
-    const deleted = await store.retain(0)
+    const deleted = await retain(0)
 
     expect(deleted.partitions).toBeGreaterThan(0)
     expect(await left([...old, kept.id])).toEqual(['gone', 'gone', 'gone', 'completed'])
     expect(await expiredCounts()).toEqual([['default', 'test', 'completed', '3']])
-    const tables = await db.run(sql<[], string[]>`
-      select relname from pg_class where relname like 'terminal\_0\_%' and relkind = 'r' and not relispartition`, [])
+    const tables = await db.run(
+      sql<[], string[]>`
+      select relname from pg_class where relname like 'terminal\_0\_%' and relkind = 'r' and not relispartition`,
+      [],
+    )
     expect(tables).toEqual([])
   })
 
@@ -141,9 +161,9 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     await inTransaction(async (tx) => {
       await tx.execute('set transaction isolation level repeatable read')
       await tx.run(sql`select count(*) from spillway.terminal_entries`, [])
-      await store.retain(0)
+      await retain(0)
     })
-    await store.retain(0)
+    await retain(0)
 
     expect(await left([old.id])).toEqual(['gone'])
     expect(await expiredCounts()).toEqual([['default', 'test', 'completed', '1']])
@@ -163,7 +183,7 @@ describeStore('retention', ({ store, given, db, schema, clock, inTransaction }) 
     await db.run(sql`update spillway.aborts set job_id = 9`, [])
     await db.run(fill, [])
 
-    const deleted = await store.retain(1_000)
+    const deleted = await retain(1_000)
 
     expect(deleted).toMatchObject({ requests: 1, aborts: 1, crashes: 1, counters: 1, endedWorkers: 1 })
     for (const table of ['requests', 'aborts', 'crashes', 'counters', 'ended_workers']) {
@@ -189,6 +209,9 @@ describeStore('folding counts of causes', ({ store, given, db }) => {
 
     expect(folded).toBeGreaterThan(0)
     expect(again).toBe(0)
-    expect(await counts()).toEqual([['a', '3'], ['b', '2']])
+    expect(await counts()).toEqual([
+      ['a', '3'],
+      ['b', '2'],
+    ])
   })
 })

@@ -4,7 +4,10 @@ import { onServer } from './server.js'
 const UNFINISHED = ['available', 'scheduled', 'retryable', 'running', 'waiting']
 
 /** Waits until no job waits or runs any more, and gives the jobs by state. */
-export function finished(checker: OnePlaceChecker, options: WaitOptions = {}): Promise<Readonly<Record<string, number>>> {
+export function finished(
+  checker: OnePlaceChecker,
+  options: WaitOptions = {},
+): Promise<Readonly<Record<string, number>>> {
   return until(
     async () => {
       const census = await checker.census()

@@ -128,10 +128,10 @@ function forkWorker(options: WorkerProcessOptions, log: string): WorkerProcess {
     child.once('exit', (code, name) => resolve(name ?? code ?? 'unknown')),
   )
   const heard = {
-    ready: signal(),
-    started: signal<string>(),
-    lost: signal<string>(),
-    registered: signal<string>(),
+    ready: patient(signal('a worker process')),
+    started: patient(signal<string>('the start of a handler')),
+    lost: patient(signal<string>('the loss of a lease')),
+    registered: patient(signal<string>('a registration')),
   }
   const troubles: string[] = []
   child.on('message', ({ type, id = '' }: { type: string; id?: string }) => {
@@ -155,13 +155,24 @@ function forkWorker(options: WorkerProcessOptions, log: string): WorkerProcess {
       const ended = exited.then((how) => {
         throw new Error(`the worker process ended with ${how} before it was ready:\n${stderr}`)
       })
-      await Promise.race([heard.ready.next({ within: '30s', what: 'a worker process', ...wait }), ended])
+      await Promise.race([heard.ready.next(wait), ended])
     },
     release: (id) => void child.send({ type: 'release', id }),
     async kill(name) {
       child.kill(name)
       // A stopped process gets nothing but SIGKILL and SIGCONT.
       if (name === 'SIGKILL' || name === 'SIGTERM') await exitOf(child, exited)
+    },
+  }
+}
+
+/** A process of its own needs time to get up, and more on a busy machine. */
+function patient<T>(heard: Signal<T>): Signal<T> {
+  return {
+    fire: heard.fire,
+    next: (wait) => heard.next({ within: '30s', ...wait }),
+    get count() {
+      return heard.count
     },
   }
 }

@@ -2,7 +2,7 @@ import { SpillwayError } from '../../job/errors.js'
 
 /** A decimal id or any other bigint that is not negative. */
 export const ID = /^\d{1,19}$/
-/** A time as {@link exactTime} writes it: microseconds, so that no row is skipped. */
+/** A time as the lists write it in their cursors: microseconds, so that no row is skipped. */
 export const EXACT_TIME = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
 const LARGEST_ID = 9_223_372_036_854_775_807n

@@ -6,12 +6,20 @@ import { retainQueries, type Sweep } from './queries/retain.js'
 const FROM_THE_START = '-infinity'
 /** How often a sweep looks on in one pass, past rows that are kept longer than others of their age. */
 const LOOKS = 10
+/** Partitions come of age once a day, so they are looked at now and then; at first at once. */
+const PARTITIONS_MS = 600_000
+
+export interface RetainOptions {
+  /** How often it looks for partitions to drop. Default: 10 min. */
+  readonly partitionsMs?: number
+}
 
 /** Deletes what outlived its retention. Where the last sweep ended is remembered; forgotten, it begins anew. */
-export function retaining(db: Database, schema: string) {
+export function retaining(db: Database, schema: string, { partitionsMs = PARTITIONS_MS }: RetainOptions) {
   const queries = retainQueries(schema)
   const partitions = partitionQueries(schema)
   const reached = new Map<Sweep, string>()
+  let partitionsAt = 0
 
   async function sweep(statement: Sweep, limit: number): Promise<number> {
     let deleted = 0
@@ -37,12 +45,15 @@ export function retaining(db: Database, schema: string) {
   }
 
   async function dropPartitions(): Promise<number> {
+    if (performance.now() < partitionsAt) return 0
     let dropped = 0
+    partitionsAt = performance.now() + partitionsMs
     for (const [name, state] of await db.run(partitions.old, [])) {
       const statements = partitions.dropping(name)
       if (state === 'attached' && (await db.run(statements.isOutlived, []))[0]![0] !== 't') continue
       // Only one at a time may be detaching, so what is stuck keeps the others waiting too.
-      if (state !== 'detached' && !(await detached(state === 'attached' ? statements.detach : statements.finalize))) break
+      if (state !== 'detached' && !(await detached(state === 'attached' ? statements.detach : statements.finalize)))
+        break
       await db.transaction(async (tx) => {
         await tx.run(statements.count, [])
         await tx.run(statements.drop, [])

@@ -62,7 +62,10 @@ function decide(scene: Scene, leftForMs: (slot: number) => number = () => 0) {
   const { head = 0, headAgeMs = 0, headBytes = 8_192, headLive = true, entered = 0, truncatedAgeMs = 60_000 } = scene
   const bytes = { empty: 0, live: 2 * MB, small: 8_192, drained: 2 * MB }
   const look: RingLook = {
-    head, headAgeMs, entered, truncatedAgeMs,
+    head,
+    headAgeMs,
+    entered,
+    truncatedAgeMs,
     slots: [0, 1, 2, 3, 4, 5, 6, 7].map((slot) => {
       if (slot === head) return { slot, bytes: headBytes, live: headLive }
       const kind = scene.slots?.[slot] ?? 'empty'

@@ -51,9 +51,7 @@ export function decideTurn(look: RingLook, leftForMs: (slot: number) => number, 
   const rotateTo = isFull || isOld || isDrained ? (empty[0]?.slot ?? null) : null
 
   const isRunningOut = empty.length - (rotateTo === null ? 0 : 1) < FEW_EMPTY
-  const straggling = isRunningOut
-    ? behind.find(({ slot, live }) => live && leftForMs(slot) >= carryAfterMs)
-    : undefined
+  const straggling = isRunningOut ? behind.find(({ slot, live }) => live && leftForMs(slot) >= carryAfterMs) : undefined
 
   return { reclaim: reclaim.slice(0, MOST_TRUNCATED), rotateTo, carry: straggling?.slot ?? null }
 }

@@ -8,6 +8,7 @@ export const SNAPSHOT = [
   'deadline',
   'release_id',
   'origin_id',
+  'last_operation',
   'max_attempts',
   'attempt',
   'crash_attempt',

@@ -37,9 +37,10 @@ export class Session implements WorkerSession {
   readonly registration: string
   private readonly views = new Map<string, QueueView>()
   private readonly base: bigint
-  /** Number of the last claim that was sent; `answered` of the last whose answer arrived or failed. */
+  /** Number of the last claim that was sent, and of the last whose jobs the worker knows of or will never see. */
   private sent = 0n
   private answered = 0n
+  private isClaiming = false
   private readonly reported = new Set<string>()
 
   constructor(private readonly parts: SessionParts) {
@@ -54,15 +55,25 @@ export class Session implements WorkerSession {
     const served = except?.size
       ? this.parts.served.filter((pair) => !except.has(pair.slice(0, pair.lastIndexOf('@'))))
       : this.parts.served
-    while (jobs.length < limit) {
-      const heads = await this.heads(queue, view)
-      const best = heads[0]?.priority
-      if (best === undefined) break
-      // One priority at a time, so that a worse one never goes first; inside it the slot with the oldest row.
-      for (const head of heads) {
-        if (head.priority !== best || jobs.length === limit) break
-        jobs.push(...(await this.claimFrom(queue, view, head, limit - jobs.length, served)))
+    // Only while no claim is under way are all claimed jobs in the worker's hands.
+    this.answered = this.sent
+    this.isClaiming = true
+    try {
+      while (jobs.length < limit) {
+        const heads = await this.heads(queue, view)
+        const best = heads[0]?.priority
+        if (best === undefined) break
+        // One priority at a time, so that a worse one never goes first; inside it the slot with the oldest row.
+        for (const head of heads) {
+          if (head.priority !== best || jobs.length === limit) break
+          jobs.push(...(await this.claimFrom(queue, view, head, limit - jobs.length, served)))
+        }
       }
+    } catch (error) {
+      // What was claimed before the fault is the worker's; what the failed claim may have taken goes back with a beat.
+      if (jobs.length === 0) throw error
+    } finally {
+      this.isClaiming = false
     }
     return jobs
   }
@@ -110,6 +121,7 @@ export class Session implements WorkerSession {
 
   async beat(held: readonly ClaimedJob[]): Promise<boolean> {
     const { lane, session, registration } = this.parts
+    if (!this.isClaiming) this.answered = this.sent
     const upTo = this.answered
     const alive = await lane.run(session.beat, [registration], { repeatable: true, patienceMs: 0 })
     if (alive.length === 0) return false
@@ -190,13 +202,7 @@ export class Session implements WorkerSession {
     const leaseId = String(this.base + ++this.sent)
     const claim = claims.claim[slot] as (typeof claims.claim)[number]
     const floor = view.floors.floor(priority, slot)
-    let rows: string[][]
-    try {
-      rows = await lane.run(claim, [queue, priority, String(floor), limit, served as string[], leaseId])
-    } finally {
-      // Also when the answer was lost: the next beat gives back what the statement may have taken.
-      this.answered = this.sent
-    }
+    const rows = await lane.run(claim, [queue, priority, String(floor), limit, served as string[], leaseId])
     let last = 0n
     const jobs = rows.map((row) => {
       const position = BigInt(row[11] as string)

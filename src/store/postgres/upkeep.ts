@@ -7,13 +7,13 @@ import { leaderQueries } from './queries/leaders.js'
 import { partitionQueries } from './queries/partitions.js'
 import { promoteQueries } from './queries/promote.js'
 import { rescuing } from './rescuing.js'
-import { retaining } from './retaining.js'
+import { type RetainOptions, retaining } from './retaining.js'
 import { type RingOptions, turningRings } from './turning-rings.js'
 
 /** Most rows one statement of maintenance moves: it holds their locks for milliseconds. */
 export const MAX_BATCH = 1_000
 
-export type UpkeepOptions = RingOptions
+export type UpkeepOptions = RingOptions & RetainOptions
 
 /** Maintenance on PostgreSQL. What it remembers between passes only saves work; any process may take over at any time. */
 export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}): Upkeep {
@@ -69,6 +69,6 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
 
     ...rescuing(db, schema),
     turnRings: turningRings(db, schema, options),
-    retain: retaining(db, schema),
+    retain: retaining(db, schema, options),
   }
 }

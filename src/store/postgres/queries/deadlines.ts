@@ -1,5 +1,5 @@
 import { columns, moved } from '../rows.js'
-import { fragment, Identifier, sql } from '../sql.js'
+import { Identifier, sql } from '../sql.js'
 import { isoTime } from './iso-time.js'
 
 export function deadlineQueries(schema: string) {
@@ -57,7 +57,7 @@ export function deadlineQueries(schema: string) {
       ),
       ruled as materialized (
         select g.*, c.cause, coalesce(q.dlq_enabled, true) as dlq_enabled,
-               coalesce((g.retention ->> 'failed')::bigint, (q.retention ->> 'failed')::bigint, 259200000) as keep_ms,
+               ${table('effective_retention')}(g.retention, q.retention, 'failed', 259200000) as keep_ms,
                'the deadline ' || ${isoTime('g.deadline')} || ' has passed' as message
           from gone g
           join causes c on c.queue = g.queue and c.kind = g.kind
@@ -83,7 +83,7 @@ export function deadlineQueries(schema: string) {
                (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
         select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 't.lease_id', "'deadline_exceeded'", 't.cause', "'DeadlineExceeded'", 't.message', 't.progress')}
           from told t
-         where not t.dlq_enabled and t.keep_ms > 0
+         where not t.dlq_enabled and coalesce(t.keep_ms, 1) > 0
       ),
       tagged as (
         insert into ${table('dlq_tags')} (tag, dlq_at, id)
@@ -105,7 +105,7 @@ export function deadlineQueries(schema: string) {
       counted as (
         insert into ${table('counters')} (queue, kind, reason, what, n)
         select queue, kind, 'deadline_exceeded',
-               case when dlq_enabled then 'arrived' when keep_ms > 0 then 'failed' else 'gone' end, count(*)
+               case when dlq_enabled then 'arrived' when keep_ms <= 0 then 'gone' else 'failed' end, count(*)
           from ruled
          group by 1, 2, 3, 4
       ),

@@ -29,7 +29,7 @@ export type DlqRow = [...JobRow, at: string]
 export type DlqHitRow = [...DlqRow, endAt: string | null, endId: string | null, full: 't' | 'f']
 
 /** How many rows one search through messages looks at. */
-export const SEARCH_ROWS = 10_000
+const SEARCH_ROWS = 10_000
 /** Searches that match more causes look at messages instead. */
 export const SEARCH_CAUSES = 200
 
@@ -78,20 +78,22 @@ export function dlqQueries(schema: string) {
       const filters = filtersOf(where, 'd', listing)
       const statement = sql<unknown[], DlqRow>`
         select ${row}
-          from unnest($5::text[]) as c(cause),
-               lateral (select d.id
-                          from ${entries} d
-                         where ${all([...range('cause', fragment`c.cause`, 'd'), ...filters])}
-                         order by d.cause desc, d.dlq_at desc, d.id desc
-                         limit $4::bigint) as hit
-          join ${dead} job on job.id = hit.id
-         order by job.dlq_at desc, job.id desc
-         limit $4::bigint`
+          from (select hit.dlq_at, hit.id
+                  from unnest($5::text[]) as c(cause),
+                       lateral (select d.dlq_at, d.id
+                                  from ${entries} d
+                                 where ${all([...range('cause', fragment`c.cause`, 'd'), ...filters])}
+                                 order by d.cause desc, d.dlq_at desc, d.id desc
+                                 limit $4::bigint) as hit
+                 order by hit.dlq_at desc, hit.id desc
+                 limit $4::bigint) as found,
+               lateral (select * from ${dead} d where d.id = found.id limit 1) as job
+         order by found.dlq_at desc, found.id desc`
       return [statement, where.values]
     },
 
     /**
-     * Looks for a text in the messages of the next {@link SEARCH_ROWS} rows, and says where it stopped.
+     * Looks for a text in the messages of the next 10,000 rows, and says where it stopped.
      *
      * Index: that of the filters, else dlq_recent.
      */
@@ -112,7 +114,7 @@ export function dlqQueries(schema: string) {
           from (select 1) as one
           left join (select dlq_at, id from looked order by dlq_at, id limit 1) as ended on true
           left join (select id from looked where hit order by dlq_at desc, id desc limit $4::bigint) as found on true
-          left join ${dead} job on job.id = found.id
+          left join lateral (select * from ${dead} d where d.id = found.id limit 1) as job on true
          order by job.dlq_at desc, job.id desc`
       return [statement, where.values]
     },
@@ -140,7 +142,9 @@ export function dlqQueries(schema: string) {
     depth: sql<[queue: string | null], [queue: string, depth: string, oldestAt: string | null]>`
       select counted.queue, counted.depth,
              date_part('epoch', (select d.dlq_at from ${entries} d
-                                  where d.queue = counted.queue order by d.dlq_at, d.id limit 1)) * 1000
+                                  where d.queue >= counted.queue and d.queue <= counted.queue
+                                  order by d.queue, d.dlq_at, d.id
+                                  limit 1)) * 1000
         from (select queue, sum(n) as depth
                 from (select queue, count as n from ${causes}
                       union all
@@ -176,15 +180,12 @@ export function dlqQueries(schema: string) {
     const filters = filtersOf(where, 'd', { ...listing, tag: undefined })
     const statement = sql<unknown[], DlqRow>`
       select ${row}
-        from (select t.tag, t.dlq_at, t.id
-                from ${tags} t
-               where ${all(range('tag', value, 't'))}
-               order by t.tag desc, t.dlq_at desc, t.id desc) as tagged,
-             lateral (select d.*, 'archived'::text as state, d.dlq_at as finalized_at, null::text as reason
-                        from ${entries} d
-                       where ${all([fragment`d.id = tagged.id`, ...filters])}
+        from ${tags} t,
+             lateral (select * from ${dead} d
+                       where ${all([fragment`d.id = t.id`, ...filters])}
                        limit 1) as job
-       order by tagged.tag desc, tagged.dlq_at desc, tagged.id desc
+       where ${all(range('tag', value, 't'))}
+       order by t.tag desc, t.dlq_at desc, t.id desc
        limit $4::bigint`
     return [statement, where.values]
   }

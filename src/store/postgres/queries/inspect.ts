@@ -1,6 +1,6 @@
 import type { JobState } from '../../../job/states.js'
 import type { JobDetail, JobRow } from '../job-row.js'
-import { Columns, type Fragment, fragment, Identifier, join, type Statement, sql } from '../sql.js'
+import { Columns, Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 import { Conditions } from './conditions.js'
 
 /** A table that holds jobs, and where it says what the snapshot does not. */
@@ -8,6 +8,8 @@ interface Place {
   readonly table: string
   readonly states: readonly JobState[]
   readonly own: Readonly<Partial<Record<OwnColumn, string>>> & { readonly state: string }
+  /** Filters that have an index here, in which ids are not in order. */
+  readonly unordered?: readonly ('kind' | 'queue')[]
 }
 
 type OwnColumn = keyof typeof ABSENT
@@ -41,8 +43,8 @@ const DEAD = {
 const ATTEMPT = { started_at: 'j.started_at', lease_id: 'j.lease_id', progress: 'j.progress' } as const
 
 /** Every place a job can be in. A job is in one of them. */
-export const PLACES: readonly Place[] = [
-  { table: 'ready_entries', states: ['available'], own: { state: "'available'::text" } },
+const PLACES: readonly Place[] = [
+  { table: 'ready_entries', states: ['available'], own: { state: "'available'::text" }, unordered: ['queue'] },
   {
     table: 'leases',
     states: ['running'],
@@ -64,6 +66,7 @@ export const PLACES: readonly Place[] = [
     table: 'dlq_entries',
     states: ['archived'],
     own: { state: "'archived'::text", ...ATTEMPT, ...DEAD, finalized_at: 'j.dlq_at' },
+    unordered: ['kind', 'queue'],
   },
   {
     table: 'dlq_bin',
@@ -108,7 +111,7 @@ export function inspectQueries(schema: string) {
      */
     job: sql<[id: string, payload: boolean], [...JobRow, ...JobDetail]>`
       select ${jobColumns('job')},
-             case when $2::boolean then job.payload end, job.history, job.result,
+             case when $2::boolean then job.payload end, array_to_json(job.history), job.result,
              coalesce(job.progress, (select s.progress from ${table('attempt_state')} s
                                       where s.job_id = job.id and s.lease_id = job.lease_id))
         from (${everywhere((place) => fragment`${detailOf(place)}`)}) as job`,
@@ -120,26 +123,29 @@ export function inspectQueries(schema: string) {
     /**
      * Jobs by id, newest first: the newest of every place that can hold such jobs, merged.
      *
-     * Index: *_id, deferred_queue, deferred_kind, terminal_queue, held_queue; dead letters of one queue or kind by the
-     * cheaper of their id and that filter. At most $2 rows of each place are sorted.
+     * Index: *_id, deferred_queue, deferred_kind, terminal_queue, held_queue; at most $2 rows of each place are sorted.
+     * Where ids are not in order in a filter's index, a filter that few rows pass is read whole and sorted, and one that
+     * many pass is looked for along the ids: the rows are counted first, up to {@link FEW}, because the planner, who has
+     * to choose for any value, would walk a million rows for a queue that has none.
      */
     list(listing: JobListing): [Statement<unknown[], JobRow>, unknown[]] {
       const { state, queue, kind, beforeId, limit } = listing
       const where = new Conditions([beforeId, limit])
-      const common = [
-        ...(queue === undefined ? [] : [where.compare('j.queue =', queue)]),
-        ...(kind === undefined ? [] : [where.compare('j.kind =', kind)]),
-      ]
+      const values = {
+        ...(queue === undefined ? {} : { queue: where.value(queue) }),
+        ...(kind === undefined ? {} : { kind: where.value(kind) }),
+      }
+      const equal = Object.entries(values).map(([column, value]) => fragment`j.${new Fragment(column)} = ${value}`)
       const stateMatches = state === undefined ? undefined : where.compare('j.state =', state)
       const places = PLACES.filter((place) => state === undefined || place.states.includes(state))
-      const parts = places.map((place) => {
+      const parts = places.flatMap((place) => {
         const own = stateMatches && place.states.length > 1 ? [stateMatches] : []
-        return fragment`
-          (select ${summaryOf(place)}
-             from ${table(place.table)} j
-            where ${join([fragment`j.id < $1::bigint`, ...common, ...own], ' and ')}
-            order by j.id desc
-            limit $2::bigint)`
+        const conditions = [fragment`j.id < $1::bigint`, ...equal, ...own]
+        const lead = place.unordered?.find((column) => values[column] !== undefined)
+        const value = lead && values[lead]
+        return lead && value
+          ? byCount(place, conditions, lead, value)
+          : [newest(place, fragment`${table(place.table)}`, conditions)]
       })
       // A parameter that no place needs must still have a type.
       const unused =
@@ -168,7 +174,32 @@ export function inspectQueries(schema: string) {
        where n is not null
        group by state`,
   }
+
+  /** One of two parts that excludes the other before it reads a row. */
+  function byCount(place: Place, conditions: Fragment[], column: string, value: Fragment): Fragment[] {
+    const lead = new Fragment(`i.${column}`)
+    // As a range, which the planner takes for narrow whatever it knows of the values.
+    const inIndex = fragment`${table(place.table)} i where ${lead} >= ${value} and ${lead} <= ${value}`
+    const count = fragment`(select count(*) from (select 1 from ${inIndex} limit ${whole(FEW + 1)}) as counted)`
+    const readWhole = fragment`(select i.* from ${inIndex} offset 0)`
+    return [
+      newest(place, readWhole, [...conditions, fragment`${count} <= ${whole(FEW)}`]),
+      newest(place, fragment`${table(place.table)}`, [...conditions, fragment`${count} > ${whole(FEW)}`]),
+    ]
+  }
+
+  function newest(place: Place, rows: Fragment, conditions: readonly Fragment[]): Fragment {
+    return fragment`
+          (select ${summaryOf(place)}
+             from ${rows} j
+            where ${join(conditions, ' and ')}
+            order by j.id desc
+            limit $2::bigint)`
+  }
 }
+
+/** So many rows are sorted in some milliseconds. */
+const FEW = 5_000
 
 /** The select list of a list, from rows whose columns are named as in the tables: the order of `JobRow`. */
 export function jobColumns(alias: string): Columns {

@@ -54,7 +54,7 @@ export function partitionQueries(schema: string) {
         isOutlived: sql`
       select not exists (
                select from ${partition} t left join ${new Identifier(schema, 'queues')} q on q.queue = t.queue
-                where t.finalized_at + ${terminalKeep('t')} * interval '1 millisecond' > now() or ${terminalKeep('t')} is null)`,
+                where t.finalized_at + ${terminalKeep(schema, 't')} * interval '1 millisecond' > now() or ${terminalKeep(schema, 't')} is null)`,
         detach: sql`
       alter table ${terminal} detach partition ${partition} concurrently`,
         finalize: sql`
@@ -68,4 +68,3 @@ export function partitionQueries(schema: string) {
     },
   }
 }
-

@@ -45,12 +45,14 @@ export function retainQueries(schema: string) {
   const dlq = table('dlq_entries')
   const bin = table('dlq_bin')
   const held = table('held_entries')
+  const keep = (alias: string, key: 'dlq' | 'bin' | 'held') =>
+    fragment`${table('effective_retention')}(${new Identifier(alias)}.retention, q.retention, ${LITERAL[key]}, ${msOf(DEFAULTS[key])})`
 
   /** completed, failed, cancelled → gone, in one retention class. Index: terminal_age or terminal_own_retention. */
   const terminalSweep = (retentionClass: number, which: Fragment) =>
     sql<SweepParams, SweepRow>`
       with looked as materialized (
-        select t.id, t.finalized_at as at, t.finalized_at + ${terminalKeep('t')} * interval '1 millisecond' as until
+        select t.id, t.finalized_at as at, t.finalized_at + ${terminalKeep(schema, 't')} * interval '1 millisecond' as until
           from (select id, queue, state, retention, finalized_at
                   from ${terminal}
                  where retention_class = ${whole(retentionClass)} and finalized_at > $1::timestamptz and ${which}
@@ -80,7 +82,7 @@ export function retainQueries(schema: string) {
   const dlqSweep = (which: Fragment) =>
     sql<SweepParams, SweepRow>`
       with looked as materialized (
-        select d.id, d.dlq_at as at, d.retain_from + ${keep('d', 'dlq', DEFAULTS.dlq)} * interval '1 millisecond' as until
+        select d.id, d.dlq_at as at, d.retain_from + ${keep('d', 'dlq')} * interval '1 millisecond' as until
           from (select id, queue, retention, dlq_at, retain_from
                   from ${dlq}
                  where dlq_at > $1::timestamptz and ${which}
@@ -138,7 +140,7 @@ export function retainQueries(schema: string) {
     /** discarded → gone. Index: bin_age. */
     bin: sql<SweepParams, SweepRow>`
       with looked as materialized (
-        select b.id, b.discarded_at as at, b.discarded_at + ${keep('b', 'bin', DEFAULTS.bin)} * interval '1 millisecond' as until
+        select b.id, b.discarded_at as at, b.discarded_at + ${keep('b', 'bin')} * interval '1 millisecond' as until
           from (select id, queue, retention, discarded_at
                   from ${bin}
                  where discarded_at > $1::timestamptz and discarded_at <= now() - ${shortest.bin}
@@ -159,7 +161,7 @@ export function retainQueries(schema: string) {
     /** quarantined, undecodable → gone, only where a queue says for how long; frees the unique key. Few rows, so no index. */
     held: sql<SweepParams, SweepRow>`
       with looked as materialized (
-        select h.id, h.held_at as at, h.held_at + ${keep('h', 'held', DEFAULTS.held)} * interval '1 millisecond' as until
+        select h.id, h.held_at as at, h.held_at + ${keep('h', 'held')} * interval '1 millisecond' as until
           from (select id, queue, retention, held_at
                   from ${held}
                  where held_at > $1::timestamptz and held_at <= now() - ${shortest.held}
@@ -203,20 +205,16 @@ export function retainQueries(schema: string) {
   }
 }
 
-/** For how long a row is kept, in ms; null for good. Needs its queue's row as `q`. */
-export function terminalKeep(alias: string): Fragment {
+/** For how long a finished job is kept, in ms; null for good. Needs its queue's row as `q`. */
+export function terminalKeep(schema: string, alias: string): Fragment {
   const row = new Identifier(alias)
-  return fragment`nullif(coalesce(${row}.retention -> ${row}.state, (q.retention -> ${row}.state)::json,
-                                  to_json(case ${row}.state when 'failed' then ${whole(DEFAULTS.failed ?? 0)}
-                                                            when 'cancelled' then ${whole(DEFAULTS.cancelled ?? 0)}
-                                                            else ${whole(DEFAULTS.completed ?? 0)} end))::text, 'null')::bigint`
+  return fragment`${new Identifier(schema, 'effective_retention')}(${row}.retention, q.retention, ${row}.state,
+               case ${row}.state when 'failed' then ${msOf(DEFAULTS.failed)} when 'cancelled' then ${msOf(DEFAULTS.cancelled)}
+                                 else ${msOf(DEFAULTS.completed)} end)`
 }
 
-function keep(alias: string, key: 'dlq' | 'bin' | 'held', otherwise: number | null): Fragment {
-  const row = new Identifier(alias)
-  const name = LITERAL[key]
-  const fallback = otherwise === null ? fragment`'null'` : fragment`'${whole(otherwise)}'`
-  return fragment`nullif(coalesce(${row}.retention -> ${name}, (q.retention -> ${name})::json, ${fallback}::json)::text, 'null')::bigint`
+function msOf(ms: number | null): Fragment {
+  return ms === null ? fragment`null::bigint` : fragment`${whole(ms)}::bigint`
 }
 
 const LITERAL = {

@@ -1,5 +1,5 @@
 import { columns, moved } from '../rows.js'
-import { fragment, Identifier, type Statement, sql } from '../sql.js'
+import { type Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 
 /** Texts joined by U+001F, a missing one as U+001E. */
@@ -46,9 +46,12 @@ export interface SettleStatements {
 export function settleQueries(schema: string) {
   return {
     /** On the slot's own table: through the parent a generic plan would lock all eight. */
-    bySlot: SLOTS.map((slot) => settleFrom(schema, new Identifier(schema, `leases_${slot}`))),
+    bySlot: SLOTS.map((slot) => {
+      const leases = new Identifier(schema, `leases_${slot}`)
+      return settleFrom(schema, takenFrom(leases))
+    }),
     /** Over every slot, for what was not where the worker left it. */
-    everywhere: settleFrom(schema, new Identifier(schema, 'leases')),
+    everywhere: settleFrom(schema, takenAnywhere(new Identifier(schema, 'leases'))),
 
     /** Which of these ends were written by an earlier try whose answer was lost. */
     alreadyApplied: sql<[ids: Numbers, leaseIds: Numbers], SettledRow>`
@@ -74,7 +77,32 @@ export function settleQueries(schema: string) {
   }
 }
 
-function settleFrom(schema: string, leases: Identifier): SettleStatements {
+/** By ctid, looked up row by row: a join would read the whole slot, and a slot that a long reader keeps is long. */
+function takenFrom(leases: Identifier): Fragment {
+  return fragment`
+      taken as (
+        delete from ${leases}
+         where ctid = any (array(
+                 select held.ctid
+                   from given g,
+                        lateral (select l.ctid from ${leases} l
+                                  where l.id = g.id and l.lease_id = g.lease_id limit 1) as held))
+        returning ${columns('position', 'lease_id', 'claimed_at')}
+      )`
+}
+
+/** Over all slots a ctid means nothing: eight rows may have the same. */
+function takenAnywhere(leases: Identifier): Fragment {
+  return fragment`
+      taken as (
+        delete from ${leases} l
+         using given g
+         where l.id = g.id and l.lease_id = g.lease_id
+        returning ${moved('l', {}, 'l.position', 'l.lease_id', 'l.claimed_at')}
+      )`
+}
+
+function settleFrom(schema: string, taken: Fragment): SettleStatements {
   const table = (name: string) => new Identifier(schema, name)
   const append = table('append_history').quoted
   const retentionClass = table('retention_class').quoted
@@ -94,11 +122,11 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
         select *
           from unnest($1::bigint[], $2::bigint[], string_to_array($3, E'\x1f', E'\x1e')) as g(id, lease_id, result)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning ${moved('l', {}, 'l.lease_id', 'l.claimed_at', 'g.result')}
+      ${taken},
+      gone as materialized (
+        select ${moved('l', {}, 'l.lease_id', 'l.claimed_at', 'g.result')}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       ${freed},
       ruled as (
@@ -127,11 +155,11 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
           from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], string_to_array($5, E'\x1f', E'\x1e'))
                as g(id, lease_id, delay_ms, charge, entry)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning ${moved('l', {}, 'l.claimed_at', 'g.delay_ms', 'g.charge', 'g.entry')}
+      ${taken},
+      gone as materialized (
+        select ${moved('l', {}, 'l.claimed_at', 'g.delay_ms', 'g.charge', 'g.entry')}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       later as (
         insert into ${table('deferred_jobs')} (${columns('state', 'due_at', 'started_at')})
@@ -164,11 +192,9 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
                       string_to_array($9, E'\x1f', E'\x1e'))
                as g(id, lease_id, reason, charge, entry, given_cause, error_class, error_message, title)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning ${moved(
+      ${taken},
+      gone as materialized (
+        select ${moved(
           'l',
           {
             attempt: 'l.attempt + g.charge as attempt',
@@ -183,6 +209,8 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
           'g.error_message',
           'g.title',
         )}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       ${freed},
       causes as materialized (
@@ -250,11 +278,11 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
       with given as (
         select * from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as g(id, lease_id, delay_ms)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning ${moved('l', {}, 'l.claimed_at', 'g.delay_ms')}
+      ${taken},
+      gone as materialized (
+        select ${moved('l', {}, 'l.claimed_at', 'g.delay_ms')}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       later as (
         insert into ${table('deferred_jobs')} (${columns('state', 'due_at', 'started_at')})
@@ -274,11 +302,11 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
       with given as (
         select * from unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning l.id, l.queue, l.kind, l.unique_key
+      ${taken},
+      gone as materialized (
+        select l.id, l.queue, l.kind, l.unique_key
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       ${freed},
       counted as (
@@ -292,11 +320,11 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
       with given as (
         select * from unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning ${moved('l', { handbacks: 'l.handbacks + 1 as handbacks' }, 'l.position', 'l.claimed_at', 'l.lease_id')}
+      ${taken},
+      gone as materialized (
+        select ${moved('l', { handbacks: 'l.handbacks + 1 as handbacks' }, 'l.position', 'l.claimed_at', 'l.lease_id')}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       back as (
         insert into ${table('ready_entries')} (${columns('position', 'slot')})
@@ -330,11 +358,11 @@ function settleFrom(schema: string, leases: Identifier): SettleStatements {
           from unnest($1::bigint[], $2::bigint[], string_to_array($3, E'\x1f'), string_to_array($4, E'\x1f'))
                as g(id, lease_id, held_reason, entry)
       ),
-      gone as (
-        delete from ${leases} l
-         using given g
-         where l.id = g.id and l.lease_id = g.lease_id
-        returning ${moved('l', {}, 'l.claimed_at', 'l.lease_id', 'g.held_reason', 'g.entry')}
+      ${taken},
+      gone as materialized (
+        select ${moved('l', {}, 'l.claimed_at', 'l.lease_id', 'g.held_reason', 'g.entry')}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       held as (
         insert into ${table('held_entries')}

@@ -1,0 +1,158 @@
+import { Spillway } from 'spillway'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { until } from '../support/patience.js'
+import { type DatabaseProxy, startProxy } from '../support/proxy.js'
+import { onServer } from '../support/server.js'
+import { finished, hurry } from '../support/settling-down.js'
+import { describeStore } from '../support/store.js'
+import { workerProcesses } from '../support/worker-process.js'
+
+describeStore('a worker process whose connections break', ({ url, checker }) => {
+  const workers = workerProcesses()
+  const spillway = new Spillway({ url })
+  let proxy: DatabaseProxy
+
+  beforeAll(async () => {
+    proxy = await startProxy(url)
+  })
+  afterEach(async () => {
+    proxy.comeBack()
+    await workers.killAll()
+  })
+  afterAll(async () => {
+    await spillway.close()
+    await proxy.close()
+  })
+
+  /** Every connection to the database but the one that asks. */
+  const terminateAll = () =>
+    onServer(url, async (client) => {
+      const { rows } = await client.query<{ gone: boolean }>(
+        `select pg_terminate_backend(pid) as gone from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+      )
+      return rows.length
+    })
+  const enqueue = async (count: number, payload: object) =>
+    (
+      await spillway.enqueueMany(
+        'work',
+        Array.from({ length: count }, () => ({ payload })),
+      )
+    ).map(({ id }) => id)
+
+  it('outlives the end of all its backends while it is idle', async () => {
+    const worker = await workers.start({ url })
+
+    for (let round = 0; round < 3; round++) {
+      expect(await terminateAll()).toBeGreaterThan(0)
+      const ids = await enqueue(5, { do: 'ok' })
+      await until(async () => (await spillway.jobs.get(ids[4] as string))?.state === 'completed')
+    }
+
+    expect(worker.isAlive).toBe(true)
+    expect(worker.stderr()).toBe('')
+  })
+
+  it('outlives the end of all its backends while it is busy, and loses nothing', async () => {
+    const worker = await workers.start({ url, concurrency: 50, heartbeat: 500 })
+    const calledOff = hurry(url)
+    const ids = await enqueue(2_000, { do: 'ok', wait: 20 })
+
+    for (let round = 0; round < 5; round++) {
+      await terminateAll()
+      const seen = (await checker.census())['completed'] ?? 0
+      await until(
+        async () =>
+          ((await checker.census())['completed'] ?? 0) > seen || (await checker.census())['completed'] === 2_000,
+      )
+    }
+    const census = await finished(checker)
+    await calledOff()
+
+    expect(census).toEqual({ completed: 2_000 })
+    await checker.expectExactly(ids)
+    expect(worker.isAlive).toBe(true)
+  })
+
+  it('charges nobody while the database is away for longer than a stale time, and writes what ended meanwhile', async () => {
+    const settings = { url: proxy.url, heartbeat: 200, stale: 600, announce: true }
+    const [one, two] = await Promise.all([workers.start(settings), workers.start(settings)])
+    const [held, other] = await enqueue(2, { do: 'holdOn' })
+    await Promise.race([one.started.next(), two.started.next()])
+    await until(() => one.started.count + two.started.count === 2)
+
+    proxy.goAway()
+    for (const worker of [one, two]) for (const id of [held, other]) worker.release(id as string)
+    await until(() => workers.noted().filter(({ what }) => what === 'end').length === 2)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    proxy.comeBack()
+    await finished(checker)
+
+    for (const id of [held, other]) {
+      expect(await spillway.jobs.get(id as string)).toMatchObject({
+        state: 'completed',
+        attempt: 0,
+        crashAttempt: 0,
+        runLease: 1,
+      })
+    }
+    expect(workers.noted().filter(({ what }) => what === 'start')).toHaveLength(2)
+    expect([one.isAlive, two.isAlive]).toEqual([true, true])
+  })
+
+  it('aborts and is refused, when its jobs were taken back while it alone was cut off', async () => {
+    const cutOff = await workers.start({ url: proxy.url, heartbeat: 200, stale: 600, announce: true })
+    const [id] = await enqueue(1, { do: 'holdOn' })
+    await cutOff.started.next()
+
+    // The others keep on writing, so silence means something.
+    const other = await workers.start({ url, heartbeat: 200, stale: 600 })
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    proxy.goAway()
+    const taken = await until(async () => {
+      const job = await spillway.jobs.get(id as string)
+      return job?.state === 'retryable' && job
+    })
+    cutOff.release(id as string)
+    proxy.comeBack()
+
+    expect(await cutOff.lost.next()).toBe(id)
+    expect(taken).toMatchObject({ crashAttempt: 1 })
+    expect((await spillway.jobs.get(id as string))?.state).not.toBe('completed')
+    expect([cutOff.isAlive, other.isAlive]).toEqual([true, true])
+  })
+
+  it('is refused when it was stopped for so long that its job runs elsewhere', async () => {
+    const asleep = await workers.start({ url, heartbeat: 200, stale: 600, announce: true, concurrency: 1 })
+    const [id] = await enqueue(1, { do: 'holdOn' })
+    await asleep.started.next()
+    const calledOff = hurry(url)
+    await asleep.kill('SIGSTOP')
+
+    const awake = await workers.start({ url, heartbeat: 200, stale: 600, announce: true, concurrency: 1 })
+    expect(await awake.started.next({ within: '30s' })).toBe(id)
+    asleep.release(id as string)
+    await asleep.kill('SIGCONT')
+
+    expect(await asleep.lost.next()).toBe(id)
+    expect(await spillway.jobs.get(id as string)).toMatchObject({ state: 'running', crashAttempt: 1 })
+    awake.release(id as string)
+    await finished(checker)
+    expect(await spillway.jobs.get(id as string)).toMatchObject({ state: 'completed' })
+    await calledOff()
+  })
+
+  it('runs a job for ten times its stale time once, as long as it says that it is alive', async () => {
+    const worker = await workers.start({ url, heartbeat: 100, stale: 300, announce: true })
+    const watcher = await workers.start({ url, heartbeat: 100, stale: 300, announce: true })
+    const [id] = await enqueue(1, { do: 'holdOn' })
+    await until(() => worker.started.count + watcher.started.count === 1)
+
+    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    for (const it of [worker, watcher]) it.release(id as string)
+    await finished(checker)
+
+    expect(await spillway.jobs.get(id as string)).toMatchObject({ state: 'completed', runLease: 1, crashAttempt: 0 })
+  })
+})
