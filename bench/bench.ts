@@ -16,6 +16,8 @@ export interface Bench {
 /** One or more rows that are measured together, once a round. */
 export interface Scenario {
   readonly rows: readonly RowName[]
+  /** Of another queue: it is held to no bar. */
+  readonly isPeer?: boolean
   run(bench: Bench): Promise<Sample[]>
 }
 

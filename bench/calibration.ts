@@ -1,25 +1,22 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import type { Scenario } from './bench.js'
-import { CALIBRATIONS, type Sample } from './rows.js'
+import type { Bench } from './bench.js'
+import type { Calibration, Sample } from './rows.js'
 import { connect, type Scratch } from './scratch.js'
 
 const TABLE = 'spillway_bench_tools.raw_job'
 const CLIENTS = 16
 const CLAIM_BATCH = 1000
 
+const MEASURES: Record<Calibration, (scratch: Scratch, quick: boolean) => Promise<Sample>> = {
+  raw_commits: ({ url }, quick) => commits(url, quick ? 1 : 3),
+  raw_multirow_insert: ({ url }, quick) => multirow(url, quick ? 1 : 3),
+  raw_claim_delete: (scratch, quick) => claimDelete(scratch, quick ? 20_000 : 100_000),
+}
+
 /** What the machine can do without an engine, measured the same way every time. */
-export const calibration: Scenario = {
-  rows: CALIBRATIONS,
-  async run({ scratch, quick }) {
-    const seconds = quick ? 1 : 3
-    const rows = quick ? 20_000 : 100_000
-    return [
-      await onTable(scratch, () => commits(scratch.url, seconds)),
-      await onTable(scratch, () => multirow(scratch.url, seconds)),
-      await onTable(scratch, () => claimDelete(scratch, rows)),
-    ]
-  },
+export function calibrate(name: Calibration, { scratch, quick }: Bench): Promise<Sample> {
+  return onTable(scratch, () => MEASURES[name](scratch, quick))
 }
 
 async function onTable(scratch: Scratch, measure: () => Promise<Sample>): Promise<Sample> {

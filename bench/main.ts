@@ -2,10 +2,21 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { dirname } from 'node:path'
 import type { Bench, Scenario } from './bench.js'
-import { calibration } from './calibration.js'
+import { calibrate } from './calibration.js'
 import { type Options, readOptions, USAGE } from './options.js'
 import { peerScenarios } from './peers.js'
-import { ROWS, type Row, type RowName, report, rowOf, type Sample, short } from './rows.js'
+import {
+  CALIBRATIONS,
+  type Calibration,
+  calibrationOf,
+  ROWS,
+  type Row,
+  type RowName,
+  report,
+  rowOf,
+  type Sample,
+  short,
+} from './rows.js'
 import { drainLarge, drainSmall, snapshot, terminalFailure, terminalFailureLarge } from './scenarios/drain.js'
 import { enqueues } from './scenarios/enqueue.js'
 import { idle } from './scenarios/idle.js'
@@ -64,18 +75,30 @@ async function main(args: readonly string[]): Promise<number> {
 async function measure(scratch: Scratch, options: Options): Promise<{ rows: Row[]; failed: string[] }> {
   const wants = (name: RowName) => options.only.has(name)
   const bench: Bench = { scratch, quick: options.quick, wants }
-  const scenarios = [...SCENARIOS, ...(options.peers ? await peerScenarios(bench) : [])]
-  const rounds: Sample[][] = []
+  const peers = options.peers ? await peerScenarios(bench) : []
+  const scenarios = [...SCENARIOS, ...peers].filter((it) => it.rows.some(wants))
+  const samples: Sample[] = []
   const failed = new Set<string>()
   for (let round = 1; round <= options.repeat; round++) {
     console.log(`\nround ${round} of ${options.repeat}`)
-    const samples: Sample[] = []
-    rounds.push(samples)
-    for (const scenario of [calibration, ...scenarios].filter((it) => it.rows.some(wants))) {
+    const raw = new Map<Calibration, Sample>()
+    const addRaw = async (name: Calibration) => {
+      raw.set(name, await calibrate(name, bench))
+      samples.push(print(raw.get(name)!))
+    }
+    for (const name of CALIBRATIONS) await addRaw(name)
+    let fresh = true
+    for (const scenario of scenarios) {
+      const of = scenario.isPeer ? undefined : scenario.rows.map(calibrationOf).find((it) => it !== undefined)
+      // Again, unless that was a moment ago: on a shared machine one minute is not like the last.
+      if (of && !fresh && !options.quick) await addRaw(of)
+      fresh = false
       try {
         const found = (await scenario.run(bench)).filter((it) => wants(rowOf(it.name)))
-        samples.push(...found)
-        for (const it of found) print(it)
+        for (const it of found) {
+          const beside = scenario.isPeer ? undefined : calibrationOf(rowOf(it.name))
+          samples.push(print(beside ? { ...it, raw: raw.get(beside)!.value } : it))
+        }
       } catch (error) {
         // The others are still worth knowing; the exit code tells.
         for (const name of scenario.rows.filter(wants)) failed.add(name)
@@ -83,12 +106,14 @@ async function measure(scratch: Scratch, options: Options): Promise<{ rows: Row[
       }
     }
   }
-  return { rows: report(rounds, options.quick), failed: [...failed] }
+  return { rows: report(samples, options.quick), failed: [...failed] }
 }
 
-function print({ name, value, settings }: Sample): void {
+function print(sample: Sample): Sample {
+  const { name, value, settings } = sample
   const { unit } = ROWS[rowOf(name)]
   console.log(`  ${name.padEnd(26)} ${short(value).padStart(7)} ${unit.padEnd(9)}  ${describe(settings)}`)
+  return sample
 }
 
 function verdict(rows: readonly Row[], failed: readonly string[]): number {

@@ -46,6 +46,7 @@ function scenariosOf(name: PeerName): Scenario[] {
     measure: (peer: Remote<PeerMethods>, quick: boolean) => Promise<number>,
   ): Scenario => ({
     rows: [row],
+    isPeer: true,
     run: (bench) =>
       withPeers(bench, name, schema, dies, 1, async ([peer]) => [
         { name: `${row}@${name}`, value: await measure(peer!, bench.quick), settings: { tuned: settings } },
@@ -64,6 +65,7 @@ function scenariosOf(name: PeerName): Scenario[] {
     one('terminal_failure', true, (peer, quick) => emptied(peer, quick ? 1000 : 20_000)),
     {
       rows: ['pickup_p50', 'pickup_p99'],
+      isPeer: true,
       run: (bench) =>
         withPeers(bench, name, schema, false, 2, async ([worker, producer]) => {
           const count = PER_SECOND * (bench.quick ? 2 : 20) + WARM_UP

@@ -6,7 +6,7 @@ export type Calibration = (typeof CALIBRATIONS)[number]
 export interface RowSpec {
   readonly unit: string
   readonly better: 'more' | 'less'
-  /** A ratio to a calibration row of the same round, or a plain limit. */
+  /** A ratio to what a calibration row was just before, or a plain limit. */
   readonly bar?: { readonly ratio: number; readonly of: Calibration } | { readonly limit: number }
   /** The bar and the aim in figures of the machine the design was measured on, on a quiet day. */
   readonly quiet?: number
@@ -50,6 +50,8 @@ export interface Sample {
   readonly name: string
   readonly value: number
   readonly settings: Settings
+  /** What the calibration row of its bar was just before. */
+  readonly raw?: number
 }
 
 /** One row of the report: the median of its rounds and their spread. */
@@ -62,24 +64,30 @@ export interface Row {
   /** In the unit of the row; of a ratio, times the median of its calibration. */
   readonly bar: number | null
   readonly aim: number | null
-  /** Of a ratio: whether the median of the rounds' own ratios is at the bar. Null without a bar, and with `--quick`. */
+  /** Of a ratio: whether the median of the samples' own ratios is at the bar. Null without a bar, and with `--quick`. */
   readonly met: boolean | null
   /** The bar in words. */
   readonly held: string
   readonly settings: Settings
 }
 
-/** Makes the rows of the report from the samples of each round. */
-export function report(rounds: readonly (readonly Sample[])[], quick: boolean): Row[] {
-  const names = [...new Set(rounds.flat().map((it) => it.name))]
-  const order = Object.keys(ROWS)
-  const place = (name: string) => order.indexOf(rowOf(name)) * 2 + (name.includes('@') ? 1 : 0)
-  return names.sort((a, b) => place(a) - place(b)).map((name) => row(name, rounds, quick))
+/** The calibration that the bar of a row is a ratio to. */
+export function calibrationOf(name: RowName): Calibration | undefined {
+  const { bar }: RowSpec = ROWS[name]
+  return bar !== undefined && 'of' in bar ? bar.of : undefined
 }
 
-function row(name: string, rounds: readonly (readonly Sample[])[], quick: boolean): Row {
+/** Makes the rows of the report from the samples of all rounds. */
+export function report(samples: readonly Sample[], quick: boolean): Row[] {
+  const names = [...new Set(samples.map((it) => it.name))]
+  const order = Object.keys(ROWS)
+  const place = (name: string) => order.indexOf(rowOf(name)) * 2 + (name.includes('@') ? 1 : 0)
+  return names.sort((a, b) => place(a) - place(b)).map((name) => row(name, samples, quick))
+}
+
+function row(name: string, samples: readonly Sample[], quick: boolean): Row {
   const spec: RowSpec = ROWS[rowOf(name)]
-  const found = rounds.flatMap((round) => round.filter((it) => it.name === name))
+  const found = samples.filter((it) => it.name === name)
   const values = found.map((it) => it.value)
   const value = median(values)
   const base = {
@@ -97,11 +105,9 @@ function row(name: string, rounds: readonly (readonly Sample[])[], quick: boolea
     return { ...base, bar: bar.limit, aim, met, held: `${spec.better === 'less' ? '≤' : '≥'} ${short(bar.limit)}` }
   }
 
-  const measured = (of: string) => rounds.map((round) => round.find((it) => it.name === of)?.value ?? Number.NaN)
-  const raw = measured(bar.of)
-  // Round by round: a slow minute slows both sides.
-  const ratio = median(measured(name).flatMap((it, n) => (Number.isNaN(it) ? [] : [it / (raw[n] ?? Number.NaN)])))
-  const limit = bar.ratio * median(raw)
+  // Each beside its own calibration: a slow minute slows both.
+  const ratio = median(found.map((it) => it.value / (it.raw ?? Number.NaN)))
+  const limit = bar.ratio * median(found.map((it) => it.raw ?? Number.NaN))
   return {
     ...base,
     bar: limit,

@@ -20,7 +20,7 @@ describe('coalescing enqueues', () => {
     const store = new HeldStore()
     const coalescer = new Coalescer(store)
     for (const n of [1, 2]) {
-      coalescer.enqueue(job(n), 10)
+      void coalescer.enqueue(job(n), 10)
       await tick()
     }
 

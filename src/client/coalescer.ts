@@ -141,5 +141,5 @@ function jobOf(caller: Caller): NewJob {
 }
 
 function isAboutARow(error: unknown): boolean {
-  return true
+  return !(isSpillwayError(error) && NOT_ABOUT_A_ROW.has(error.code))
 }

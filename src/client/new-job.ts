@@ -82,7 +82,7 @@ function written(spec: JobSpec, payload: unknown, settings: JobSettings | undefi
   const key = typeof unique === 'string' ? { key: unique } : unique
   const noted = metadata === undefined ? null : encodePayload(metadata, { maxBytes, what: 'metadata' })
   const job: NewJob = {
-    queue: queue === undefined ? spec.queue : checkText('queue', queue),
+    queue: queue === undefined ? spec.queue : checkName('queue', queue),
     kind: spec.kind,
     version: spec.version,
     payload: text,
@@ -90,8 +90,10 @@ function written(spec: JobSpec, payload: unknown, settings: JobSettings | undefi
     maxAttempts: maxAttempts === undefined ? spec.maxAttempts : checkMaxAttempts(maxAttempts),
     runAt: toRunAt(settings),
     deadline: deadline === undefined ? null : toDeadline(deadline),
-    timeoutMs: timeout === undefined ? spec.timeoutMs : timeout === null ? null : parseDuration(timeout, 'timeout'),
-    uniqueKey: key === undefined ? null : checkText('unique key', key.key),
+    timeoutMs: checkTimeout(
+      timeout === undefined ? spec.timeoutMs : timeout === null ? null : parseDuration(timeout, 'timeout'),
+    ),
+    uniqueKey: key === undefined ? null : checkName('unique key', key.key),
     onConflict: key === undefined ? 'fail' : checkOnConflict(key.onConflict ?? 'skip'),
     tags: tagsOf(spec, settings.tags),
     metadata: noted?.text ?? null,
@@ -111,7 +113,7 @@ function plainJob(spec: JobSpec, payload: string): NewJob {
     maxAttempts: spec.maxAttempts,
     runAt: null,
     deadline: null,
-    timeoutMs: spec.timeoutMs,
+    timeoutMs: checkTimeout(spec.timeoutMs),
     uniqueKey: null,
     onConflict: 'fail',
     tags: spec.tags.length === 0 ? null : spec.tags,
@@ -129,7 +131,7 @@ function specOf(kind: string, version = 1): JobSpec {
     )
   }
   return {
-    kind: checkText('kind', kind),
+    kind: checkName('kind', kind),
     schema: null,
     version,
     upcast: {},
@@ -142,6 +144,27 @@ function specOf(kind: string, version = 1): JobSpec {
     retention: null,
     bigint: true,
   }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/** Names travel to the store in one text, with control characters between them. */
+function checkName(name: string, value: unknown): string {
+  const text = checkText(name, value)
+  if (!CONTROL.test(text)) return text
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot use this ${name}: it holds a control character; plain text is accepted`,
+  )
+}
+
+/** What a timer of Node.js can wait: 24 days and a half. */
+const LONGEST_TIMEOUT_MS = 2_147_483_647
+
+function checkTimeout(ms: number | null): number | null {
+  if (ms === null || ms <= LONGEST_TIMEOUT_MS) return ms
+  throw new SpillwayError('invalid_option', `cannot use ${ms} ms as timeout: at most 24 days are accepted`)
 }
 
 export function checkOnConflict(value: OnConflict): OnConflict {

@@ -134,6 +134,31 @@ describe('appending', () => {
   })
 })
 
+describe('a history over 256 KiB', () => {
+  it('leaves the newest failure whole even where every other stack has to go', () => {
+    const error = Object.assign(new Error('m'.repeat(8000)), { stack: 'at f (file:///a.js:1:1)\n'.repeat(600) })
+    const text = appended(
+      Array.from({ length: 50 }, () => ({ ...base, type: 'error' as const, ...describeThrown(error) })),
+    )
+    const entries = parseHistory(text) as FailureEntry[]
+
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_HISTORY_BYTES)
+    expect(entries).toHaveLength(50)
+    expect(entries[25]).toMatchObject({ stack: null })
+    expect(entries.at(-1)).toMatchObject({ stack: error.stack, message: error.message, truncated: false })
+  })
+
+  it('counts entries of the middle where even their beginnings are too much', () => {
+    const long = 'x'.repeat(20_000)
+    const entry: HistoryEntry = { ...base, type: 'restored', by: long, why: long, operation: long }
+    const text = appended(Array.from({ length: 50 }, () => entry))
+
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_HISTORY_BYTES)
+    expect(parseHistory(text)[5]).toMatchObject({ type: 'dropped' })
+    expect(parseHistory(text).at(-1)).toEqual(entry)
+  })
+})
+
 describe('reading', () => {
   it.each([null, '', '{', '5', '{}'])('%j is an empty history', (text) => {
     expect(parseHistory(text)).toEqual([])

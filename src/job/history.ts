@@ -67,6 +67,10 @@ interface RetriedPart {
   readonly dlqAt: Date | null
   readonly originalRunLease: number
   readonly progress?: unknown
+  /** `run_lease` the retry gave the job; as long as it has it, it was not claimed since. */
+  readonly runLease?: number
+  /** What the retry changed, as it was: what an undo restores. snake_case, as stored. */
+  readonly before?: Readonly<Record<string, unknown>>
 }
 
 export type HistoryType = HistoryEntry['type']
@@ -174,6 +178,7 @@ const SNAKES: Readonly<Record<string, string>> = {
   dlqAt: 'dlq_at',
   originalRunLease: 'original_run_lease',
   releaseId: 'release_id',
+  runLease: 'run_lease',
 }
 
 function snake(key: string): string {

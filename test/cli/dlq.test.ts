@@ -45,7 +45,7 @@ describeStore('spillway dlq', ({ store, given, url }) => {
       id: String(day),
       dlqAt: new Date(Date.UTC(2026, 0, day)),
     })
-    await given.job({ ...at(1), queue: 'billing', errorMessage: 'the card expired' })
+    await given.job({ ...at(1), queue: 'billing', cause: 'c1', errorMessage: 'the card expired' })
     await given.job({ ...at(2), queue: 'out', kind: 'mail', dlqReason: 'skipped' })
     await given.job({ ...at(3), queue: 'billing', tags: ['urgent'] })
 

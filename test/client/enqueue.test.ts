@@ -109,6 +109,9 @@ describeStore('enqueueing', ({ store }) => {
     { priority: 101 },
     { maxAttempts: 0 },
     { queue: '' },
+    { queue: 'a\u001fb' },
+    { unique: '\u001e' },
+    { timeout: '90d' },
     { delay: '5 minutes' },
     { delay: 5, runAt: new Date() },
     { runAt: new Date(Number.NaN) },
@@ -197,6 +200,22 @@ describeStore('enqueueing many', ({ store }) => {
 
 describeStore('enqueueing with a unique key', ({ store }) => {
   const client = new Client({ store })
+
+  it('shares no statement with other calls, so that a taken key refuses nobody else', async () => {
+    const sizes: number[] = []
+    const watched: typeof store = {
+      ...store,
+      enqueue(jobs) {
+        sizes.push(jobs.length)
+        return store.enqueue(jobs)
+      },
+    }
+    const busy = new Client({ store: watched })
+
+    await Promise.all([busy.enqueue('k', 1), busy.enqueue('k', 2, { unique: 'key' }), busy.enqueue('k', 3)])
+
+    expect(sizes.sort()).toEqual([1, 2])
+  })
 
   it('answers the job that has it, unless the call says otherwise', async () => {
     const first = await client.enqueue('k', {}, { unique: 'key' })

@@ -75,6 +75,27 @@ describeStore('workers killed at random moments', ({ url, checker }) => {
     },
   )
 
+  it('a job that kills its process is started three times, and then held; its neighbours run', async () => {
+    const { id } = await spillway.enqueue('work', { do: 'die' }, { maxAttempts: 20 })
+    const calledOff = hurry(url)
+    let latest = await workers.start({ ...settings, concurrency: 1 })
+    const watching = until(async () => {
+      if (!latest.isAlive) latest = await workers.start({ ...settings, concurrency: 1 })
+      return (await checker.census())['quarantined'] === 1
+    })
+
+    await watching
+    if (!latest.isAlive) latest = await workers.start({ ...settings, concurrency: 1 })
+    const neighbour = await spillway.enqueue('work', { do: 'ok' })
+    await until(async () => (await spillway.jobs.get(neighbour.id))?.state === 'completed')
+    await calledOff()
+
+    expect(workers.noted().filter((it) => it.what === 'start' && it.id === id)).toHaveLength(CRASH_LIMIT)
+    expect(await spillway.jobs.get(id)).toMatchObject({ state: 'quarantined', attempt: 0, crashAttempt: CRASH_LIMIT })
+    expect(latest.isAlive).toBe(true)
+    await workers.killAll()
+  })
+
   it('notices a worker that was killed, by its process alone', async () => {
     const dead = await workers.start({ ...settings, heartbeat: 10_000, stale: 60_000, announce: true })
     const { id } = await spillway.enqueue('work', { do: 'hold' })

@@ -12,7 +12,7 @@ describeStore('a worker process that is told to stop', ({ url, checker, db }) =>
   afterEach(() => workers.killAll())
   afterAll(() => spillway.close())
 
-  const settings = { url, concurrency: 20, heartbeat: 500, grace: 300, abort: 200 }
+  const settings = { url, concurrency: 20, heartbeat: 500, grace: 100, abort: 200 }
 
   it('loses nothing and charges nobody, at whatever moment it is told', async () => {
     const ids: string[] = []

@@ -146,6 +146,15 @@ describeStore('promoting', ({ store, given, db, url }) => {
       expect(await store.getJob(before.id, { payload: true })).toEqual(before)
     },
   )
+
+  it('refuses a job that is available and set aside: it waits for no time', async () => {
+    const id = await setAside(db, given, '88')
+
+    await expect(store.promoteJob(id, act)).rejects.toMatchObject({ code: 'invalid_state', state: 'available' })
+
+    const position = sql<[], string[]>`select position from spillway.deferred_jobs`
+    expect(await db.run(position, [])).toEqual([['88']])
+  })
 })
 
 describeStore('rescheduling', ({ store, given, db, url }) => {

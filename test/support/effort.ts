@@ -3,7 +3,7 @@
  * `npm run chaos` repeat it until luck has no part in it.
  */
 const EFFORTS = {
-  short: { killRounds: 5, cuts: 10, terms: 30, restarts: 2 },
+  short: { killRounds: 5, cuts: 10, terms: 15, restarts: 2 },
   long: { killRounds: 50, cuts: 100, terms: 200, restarts: 5 },
   chaos: { killRounds: 200, cuts: 100, terms: 200, restarts: 20 },
 }

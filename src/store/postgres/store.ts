@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Listening, Notice, Store } from '../store.js'
+import { bulk } from './bulk.js'
 import { Database } from './database.js'
 import { inspecting } from './inspecting.js'
 import { Listener } from './listener.js'
@@ -82,5 +83,6 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...duties,
     ...inspecting(db, schema),
     ...operating(db, schema),
+    ...bulk(db, schema),
   }
 }

@@ -11,7 +11,7 @@ import { type RetainOptions, retaining } from './retaining.js'
 import { type RingOptions, turningRings } from './turning-rings.js'
 
 /** Most rows one statement of maintenance moves: it holds their locks for milliseconds. */
-export const MAX_BATCH = 1_000
+const MAX_BATCH = 1_000
 
 export type UpkeepOptions = RingOptions & RetainOptions
 

@@ -146,6 +146,8 @@ create table {{schema}}.terminal_entries (
   started_at timestamptz,
   lease_id bigint,
   handler_running boolean not null default false,
+  -- For failed ones the transaction that wrote them, as dlq_xid.
+  failed_xid xid8,
   reason text,
   cause text,
   error_class text,

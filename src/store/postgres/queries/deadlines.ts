@@ -80,8 +80,8 @@ export function deadlineQueries(schema: string) {
       ),
       failed as (
         insert into ${table('terminal_entries')}
-               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
-        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 't.lease_id', "'deadline_exceeded'", 't.cause', "'DeadlineExceeded'", 't.message', 't.progress')}
+               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'failed_xid', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
+        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 't.lease_id', 'pg_current_xact_id()', "'deadline_exceeded'", 't.cause', "'DeadlineExceeded'", 't.message', 't.progress')}
           from told t
          where not t.dlq_enabled and coalesce(t.keep_ms, 1) > 0
       ),

@@ -2,6 +2,7 @@ import type { JobState } from '../../../job/states.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, Identifier, sql } from '../sql.js'
 import { type ActParams, iso } from './operate.js'
+import { deadColumns, failedColumns, redriven } from './redriven.js'
 
 export type RetryParams = [
   id: string,
@@ -33,36 +34,27 @@ export type RetryRow = [
   from: JobState,
 ]
 
-/** The largest payload that a retry with another one keeps in the history. */
-const KEPT_PAYLOAD_BYTES = 32_768
-
 export function retryQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
-  const append = table('append_history').quoted
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
   const dead = table('dlq_entries')
   const terminal = table('terminal_entries')
 
-  const maxGenerations = (alias: string) =>
-    `coalesce((select (q.policy ->> 'maxGenerations')::integer from ${table('queues').quoted} q where q.queue = ${alias}.queue), 10)`
-  const capped = (alias: string) => `(not $8::boolean and ${alias}.generation >= ${maxGenerations(alias)})`
-  /** The deadline that refuses: a new one that has passed, or with `keep` the old one. */
-  const passed = (
-    alias: string,
-  ) => `(case when to_timestamp($13::float8 / 1000) <= now() then to_timestamp($13::float8 / 1000)
-      when $13::float8 is null and $6::text = 'keep' and ${alias}.deadline <= now() then ${alias}.deadline end)`
-  const attempt = "(case when $6::text = 'fresh' then 0 else g.attempt end)"
-  const crashAttempt = "(case when $6::text = 'keep' then g.crash_attempt else 0 end)"
-  const maxAttempts = 'coalesce($12::integer, g.max_attempts)'
-  const entry = `json_build_object('type', 'retried', 'at', ${iso('now()')}, 'started_at', null,
-      'generation', g.generation, 'attempt', g.attempt, 'lease_id', g.lease_id::text, 'worker', null,
-      'by', $2::text, 'why', $3::text, 'operation', null, 'reason', g.reason, 'dlq_at', ${iso('g.dlq_at')},
-      'original_run_lease', g.original_run_lease, 'progress', g.progress)::text`
-  const payloadBefore = `case when octet_length(g.payload::text) <= ${KEPT_PAYLOAD_BYTES} then g.payload::text
-      else '{"spillway_omitted":"too large"}' end`
-  const entryWithPayload = `case when $14::text is null then ${entry}
-      else left(${entry}, -1) || ', "payload_before" : ' || ${payloadBefore} || '}' end`
+  const { changes, capped, passed, maxGenerations } = redriven(schema, {
+    by: '$2::text',
+    why: '$3::text',
+    operation: 'null::bigint',
+    budget: '$6::text',
+    extra: '$7::integer',
+    queue: '$9::text',
+    priority: '$10::smallint',
+    runAt: 'to_timestamp($11::float8 / 1000)',
+    maxAttempts: '$12::integer',
+    deadline: 'to_timestamp($13::float8 / 1000)',
+    payload: '$14::json',
+    force: '$8::boolean',
+  })
 
   return {
     /**
@@ -109,13 +101,13 @@ export function retryQueries(schema: string) {
         delete from ${dead} d
          using cleared c
          where d.id = c.id
-        returning ${moved('d', {}, 'd.dlq_reason as reason', 'd.dlq_at', 'd.original_run_lease', 'd.cause', 'd.lease_id', 'd.progress')}
+        returning ${moved('d', {}, ...deadColumns('d'))}
       ),
       had_failed as (
         delete from ${terminal} t
          using cleared c
          where t.id = c.id and t.state = 'failed'
-        returning ${moved('t', {}, 't.reason', 'null::timestamptz', 't.run_lease', 't.cause', 't.lease_id', 't.progress')}
+        returning ${moved('t', {}, ...failedColumns('t'))}
       ),
       gone as materialized (
         select * from was_dead union all select * from had_failed
@@ -136,23 +128,7 @@ export function retryQueries(schema: string) {
         delete from ${table('attempt_state')} s using gone g where s.job_id = g.id
       ),
       again as materialized (
-        select ${moved('g', {
-          run_at: 'coalesce(to_timestamp($11::float8 / 1000), now()) as run_at',
-          deadline: `case when $13::float8 is not null then to_timestamp($13::float8 / 1000)
-                          when g.deadline > now() then g.deadline end as deadline`,
-          release_id: 'null::bigint as release_id',
-          max_attempts: `case when $6::text = 'extra' then greatest(${maxAttempts}, g.attempt + $7::integer) else ${maxAttempts} end as max_attempts`,
-          attempt: `${attempt} as attempt`,
-          crash_attempt: `${crashAttempt} as crash_attempt`,
-          charge_base: `${attempt} + ${crashAttempt} as charge_base`,
-          run_lease: "case when $6::text = 'fresh' then 0 else g.run_lease end as run_lease",
-          generation: 'g.generation + 1 as generation',
-          priority: 'coalesce($10::smallint, g.priority) as priority',
-          handbacks: '0::smallint as handbacks',
-          queue: 'coalesce($9::text, g.queue) as queue',
-          history: `${append}(g.history, ${entryWithPayload}) as history`,
-          payload: 'coalesce($14::json, g.payload) as payload',
-        })}
+        select ${moved('g', changes)}
           from gone g
       ),
       now_ready as (

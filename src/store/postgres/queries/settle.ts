@@ -237,8 +237,8 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
       ),
       failed as (
         insert into ${table('terminal_entries')}
-               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
-        select ${moved('r', {}, "'failed'", `${retentionClass}(r.keep_ms)`, 'now()', 'r.claimed_at', 'r.lease_id', 'r.reason', 'r.cause', 'r.error_class', 'r.error_message', 'r.progress')}
+               (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'failed_xid', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
+        select ${moved('r', {}, "'failed'", `${retentionClass}(r.keep_ms)`, 'now()', 'r.claimed_at', 'r.lease_id', 'pg_current_xact_id()', 'r.reason', 'r.cause', 'r.error_class', 'r.error_message', 'r.progress')}
           from ruled r
          where not r.dlq_enabled and coalesce(r.keep_ms, 1) > 0
       ),

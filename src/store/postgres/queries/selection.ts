@@ -1,0 +1,173 @@
+import type { Selector } from '../../../job/selector.js'
+import { Fragment, fragment, Identifier, join } from '../sql.js'
+import type { Conditions } from './conditions.js'
+
+/** Rows one window reads at most: what does not match costs time too. */
+export const WINDOW_ROWS = 20_000
+export const WINDOW_IDS = 1_000
+const WINDOW_BYTES = 8 * 1024 * 1024
+
+/** Where a scan stands: after this row in the order (time, id); for a list of ids, after so many of them. */
+export interface ScanCursor {
+  readonly at: string
+  readonly id: string
+}
+
+/** What a window is cut from. */
+export interface WindowRequest {
+  readonly selector: Selector
+  /** Text of the operation's snapshot. */
+  readonly snapshot: string
+  readonly cursor: ScanCursor
+  /** Matching rows at most. */
+  readonly limit: number
+  /** Rows read at most. */
+  readonly scan: number
+  /** Rows the snapshot does not see are taken instead of those it does: to count what came later. */
+  readonly newer?: boolean
+}
+
+interface Source {
+  readonly table: Identifier
+  readonly at: string
+  readonly reason: string
+  readonly xid: string
+  /** What every row of the source has. */
+  readonly always: Fragment | undefined
+}
+
+/** Where selectors look: among the dead, or among failed jobs of queues without a dead-letter queue. */
+export function sources(schema: string): Readonly<Record<'dead' | 'failed', Source>> {
+  return {
+    dead: {
+      table: new Identifier(schema, 'dlq_entries'),
+      at: 'dlq_at',
+      reason: 'dlq_reason',
+      xid: 'dlq_xid',
+      always: undefined,
+    },
+    failed: {
+      table: new Identifier(schema, 'terminal_entries'),
+      at: 'finalized_at',
+      reason: 'reason',
+      xid: 'failed_xid',
+      always: fragment`d.state = 'failed'`,
+    },
+  }
+}
+
+/**
+ * The next rows that a selector is about, oldest first, as the CTE `cut (id, at, hit, n)`: a run of rows read in order,
+ * of which at most `limit` match and at most 8 MiB do. Nothing is locked.
+ *
+ * A single filter leads through its own index; of several, one leads and the others are looked at row by row, so the
+ * window is bounded by the rows it reads. A row belongs to the operation if its snapshot saw the death; one without a
+ * transaction id (imported) always does.
+ */
+export function windowOf(schema: string, source: Source, where: Conditions, request: WindowRequest): Fragment {
+  const { selector, snapshot, cursor, limit, scan, newer = false } = request
+  const at = new Fragment(`d.${source.at}`)
+  const xid = new Fragment(`d.${source.xid}`)
+  const seen = fragment`coalesce(pg_visible_in_snapshot(${xid}, ${where.value(snapshot, 'pg_snapshot')}), true)`
+  const belongs = newer ? fragment`not ${seen}` : seen
+  const { lead, others } = filters(where, selector, source)
+  const hit = join([belongs, ...others], ' and ')
+  const behind = fragment`${where.value(cursor.at, 'timestamptz')}, ${where.value(cursor.id, 'bigint')}`
+  const scanned = where.value(scan, 'bigint')
+  const always = source.always ? fragment`${source.always} and ` : fragment``
+  const size = fragment`pg_column_size(d.payload) + coalesce(pg_column_size(d.history), 0) as bytes`
+
+  const read =
+    lead?.kind === 'tag' && source.at === 'dlq_at'
+      ? fragment`
+        select d.id, ${at} as at, ${size}, (${hit}) as hit
+          from ${new Identifier(schema, 'dlq_tags')} t
+          join ${source.table} d on d.id = t.id
+         where t.tag = ${lead.value}
+           and (t.tag, t.dlq_at, t.id) > (${lead.value}, ${behind})
+         order by t.tag, t.dlq_at, t.id
+         limit ${scanned}`
+      : lead?.kind === 'column'
+        ? fragment`
+        select d.id, ${at} as at, ${size}, (${hit}) as hit
+          from ${source.table} d
+         where ${always}(${lead.column}, ${at}, d.id) > (${lead.value}, ${behind})
+           and (${lead.column}, ${at}) <= (${lead.value}, 'infinity'::timestamptz)
+         order by ${lead.column}, ${at}, d.id
+         limit ${scanned}`
+        : fragment`
+        select d.id, ${at} as at, ${size}, (${hit}) as hit
+          from ${source.table} d
+         where ${always}(${at}, d.id) > (${behind})
+         order by ${at}, d.id
+         limit ${scanned}`
+
+  return fragment`
+      win as materialized (${read}
+      ),
+      numbered as (
+        select id, at, hit,
+               count(*) filter (where hit) over run as n,
+               coalesce(sum(bytes) filter (where hit) over run, 0) as total,
+               row_number() over run as place
+          from win
+        window run as (order by at, id)
+      ),
+      cut as materialized (
+        select id, at, hit, place from numbered
+         where n <= ${where.value(limit, 'bigint')} and (n <= 1 or total <= ${new Fragment(String(WINDOW_BYTES))})
+      )`
+}
+
+/** Named rows, in the order given, as the CTE `cut`; those that are not there are missing. */
+export function namedWindow(source: Source, where: Conditions, ids: readonly string[], selector: Selector): Fragment {
+  const { lead, others } = filters(where, selector, source)
+  const conditions = [
+    ...(source.always ? [source.always] : []),
+    ...(lead ? [lead.kind === 'column' ? fragment`${lead.column} = ${lead.value}` : fragment`${lead.value} = any (d.tags)`] : []),
+    ...others,
+  ]
+  const also = conditions.length > 0 ? fragment` where ${join(conditions, ' and ')}` : fragment``
+  return fragment`
+      cut as materialized (
+        select d.id, ${new Fragment(`d.${source.at}`)} as at, true as hit, i.place
+          from unnest(${where.value(ids, 'bigint[]')}) with ordinality as i(id, place)
+          join ${source.table} d on d.id = i.id${also}
+      )`
+}
+
+type Lead =
+  | { readonly kind: 'column'; readonly column: Fragment; readonly value: Fragment }
+  | { readonly kind: 'tag'; readonly value: Fragment }
+
+/** The filter that leads through an index, rarest kind first, and the conditions on the rows it leads to. */
+function filters(where: Conditions, selector: Selector, source: Source): { lead: Lead | undefined; others: Fragment[] } {
+  const { cause, tag, kind, reason, queue, error, since, until } = selector
+  const columns = [
+    ['cause', cause],
+    ['kind', kind],
+    [source.reason, reason],
+    ['queue', queue],
+  ] as const
+  // Of failed jobs only the queue has an index.
+  const indexed = source.at === 'dlq_at' ? columns : columns.filter(([column]) => column === 'queue')
+  const leading = tag !== undefined && source.at === 'dlq_at' && cause === undefined ? undefined : indexed.find(([, value]) => value !== undefined)
+  const others: Fragment[] = []
+  let lead: Lead | undefined
+  if (leading) {
+    lead = { kind: 'column', column: new Fragment(`d.${leading[0]}`), value: where.value(leading[1]) }
+  } else if (tag !== undefined && source.at === 'dlq_at') {
+    lead = { kind: 'tag', value: where.value(tag) }
+  }
+  for (const column of columns) {
+    if (column !== leading && column[1] !== undefined) others.push(where.compare(`d.${column[0]} =`, column[1]))
+  }
+  if (tag !== undefined && lead?.kind !== 'tag') others.push(fragment`${where.value(tag)} = any (d.tags)`)
+  if (error !== undefined) {
+    const pattern = where.value(`%${error.replace(/[\\%_]/g, '\\$&')}%`)
+    others.push(fragment`(coalesce(d.error_message ilike ${pattern}, false) or coalesce(d.error_class ilike ${pattern}, false))`)
+  }
+  if (since !== undefined) others.push(where.compare(`d.${source.at} >=`, since.toISOString(), 'timestamptz'))
+  if (until !== undefined) others.push(where.compare(`d.${source.at} <`, until.toISOString(), 'timestamptz'))
+  return { lead, others }
+}
