@@ -87,12 +87,12 @@ async function measure(scratch: Scratch, options: Options): Promise<{ rows: Row[
       samples.push(print(raw.get(name)!))
     }
     for (const name of CALIBRATIONS) await addRaw(name)
-    let fresh = true
+    let last: Calibration | undefined = CALIBRATIONS.at(-1)
     for (const scenario of scenarios) {
       const of = scenario.isPeer ? undefined : scenario.rows.map(calibrationOf).find((it) => it !== undefined)
       // Again, unless that was a moment ago: on a shared machine one minute is not like the last.
-      if (of && !fresh && !options.quick) await addRaw(of)
-      fresh = false
+      if (of && of !== last && !options.quick) await addRaw(of)
+      last = undefined
       try {
         const found = (await scenario.run(bench)).filter((it) => wants(rowOf(it.name)))
         for (const it of found) {

@@ -15,6 +15,13 @@ export function runCrashSuites(effort) {
   if (built !== 0) process.exit(built)
   const hours = 12 * 3_600_000
   process.exit(
-    run(process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--project=crash', `--testTimeout=${hours}`, ...process.argv.slice(2)),
+    run(
+      process.execPath,
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--project=crash',
+      `--testTimeout=${hours}`,
+      ...process.argv.slice(2),
+    ),
   )
 }

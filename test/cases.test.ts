@@ -35,12 +35,17 @@ describe('the cases that stop a release', () => {
     expect(cases.map(({ id }) => id).sort()).toEqual([...STOPPING].sort())
   })
 
-  it.each(cases.flatMap(({ id, tests = [] }) => tests.map((test) => [id, test] as const)))('%s: there is a test %s', (_, test) => {
-    const [file, name] = test.split(/: (.*)/s) as [string, string]
+  it.each(cases.flatMap(({ id, tests = [] }) => tests.map((test) => [id, test] as const)))(
+    '%s: there is a test %s',
+    (_, test) => {
+      const [file, name] = test.split(/: (.*)/s) as [string, string]
 
-    expect(existsSync(file), file).toBe(true)
-    const source = readFileSync(file, 'utf8').replace(/\s+/g, ' ')
-    const quoted = ["'", '"', '`'].some((quote) => source.includes(`${quote}${name.replaceAll("'", quote === "'" ? "\\'" : "'")}${quote}`))
-    expect(quoted, `a test with that name in ${file}`).toBe(true)
-  })
+      expect(existsSync(file), file).toBe(true)
+      const source = readFileSync(file, 'utf8').replace(/\s+/g, ' ')
+      const quoted = ["'", '"', '`'].some((quote) =>
+        source.includes(`${quote}${name.replaceAll("'", quote === "'" ? "\\'" : "'")}${quote}`),
+      )
+      expect(quoted, `a test with that name in ${file}`).toBe(true)
+    },
+  )
 })

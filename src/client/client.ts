@@ -2,11 +2,15 @@ import type { EnqueueableJob } from '../job/definition.js'
 import type { Job } from '../job/job.js'
 import { MAX_PAYLOAD_BYTES } from '../job/payload.js'
 import type { Acted, Depth, DlqFilter, Enqueued, NewJob, Store } from '../store/store.js'
+import type { Selector } from '../job/selector.js'
+import type { ActOptions } from './act.js'
+import type { BulkOptions, BulkRetryOptions } from './bulk-options.js'
 import { Coalescer } from './coalescer.js'
 import { DeadLetters } from './dead-letters.js'
 import { type GetOptions, Jobs } from './jobs.js'
 import type { Listing, ListOptions } from './listing.js'
 import { type JobSettings, type Prepared, prepare } from './new-job.js'
+import { type OperationHandle, Operations } from './operations.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { toExecutor } from './transaction.js'
@@ -45,6 +49,7 @@ export interface MixedEntry extends EnqueueEntry {
 export class Client {
   readonly jobs: Jobs
   readonly dlq: DeadLetters
+  readonly operations: Operations
   readonly queues: Queues
   readonly workers: WorkersList
   protected readonly store: Store
@@ -56,7 +61,8 @@ export class Client {
     this.maxPayloadBytes = maxPayloadBytes
     this.coalescer = new Coalescer(store)
     this.jobs = new Jobs(store, actor, maxPayloadBytes)
-    this.dlq = new DeadLetters(store, actor, maxPayloadBytes)
+    this.operations = new Operations(store, actor)
+    this.dlq = new DeadLetters(store, actor, maxPayloadBytes, this.operations)
     this.queues = new Queues(store, actor)
     this.workers = new WorkersList(store)
   }
@@ -158,6 +164,36 @@ export class Client {
   /** The same as `dlq.retry`. */
   retryFromDlq(id: string, options?: RetryOptions): Promise<Acted> {
     return this.dlq.retry(id, options)
+  }
+
+  /** The same as `dlq.retryMany`. */
+  bulkRetryFromDlq(selector: Selector, options?: BulkRetryOptions): Promise<OperationHandle> {
+    return this.dlq.retryMany(selector, options)
+  }
+
+  /** The same as `dlq.move`. */
+  moveFailedToDlq(id: string, options?: ActOptions): Promise<Acted> {
+    return this.dlq.move(id, options)
+  }
+
+  /** The same as `dlq.move`. */
+  failToDlq(id: string, options?: ActOptions): Promise<Acted> {
+    return this.dlq.move(id, options)
+  }
+
+  /** The same as `dlq.moveMany`. */
+  bulkMoveFailedToDlq(selector: Selector, options?: BulkOptions): Promise<OperationHandle> {
+    return this.dlq.moveMany(selector, options)
+  }
+
+  /** The same as `dlq.purgeMany`. */
+  purgeDlq(selector: Selector, options?: BulkOptions): Promise<OperationHandle> {
+    return this.dlq.purgeMany(selector, options)
+  }
+
+  /** The same as `dlq.purge`. */
+  purgeDlqJob(id: string, options?: ActOptions): Promise<Acted> {
+    return this.dlq.purge(id, options)
   }
 
   private send({ job, bytes }: Prepared, options: EnqueueOptions | undefined): Promise<Enqueued> {

@@ -1,9 +1,14 @@
 import type { Job } from '../job/job.js'
-import type { Acted, Depth, DlqFilter, Store } from '../store/store.js'
-import { actOf, checkJobId, isJobId } from './act.js'
+import { InvalidStateError, SpillwayError } from '../job/errors.js'
+import type { Selector } from '../job/selector.js'
+import type { JobState } from '../job/states.js'
+import type { Acted, BulkAction, BulkResult, Depth, DlqFilter, Store } from '../store/store.js'
+import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
+import { type BulkOptions, type BulkRetryOptions, toBulkRequest } from './bulk-options.js'
 import { checkDlqFilter } from './filters.js'
 import type { GetOptions } from './jobs.js'
 import { Listing, type ListOptions } from './listing.js'
+import type { OperationHandle, Operations } from './operations.js'
 import { type RetryOptions, toRetryRequest } from './retry.js'
 
 /** The dead-letter queue: jobs that were given up, with all their evidence, and the way back. */
@@ -12,6 +17,7 @@ export class DeadLetters {
     private readonly store: Store,
     private readonly actor: string,
     private readonly maxPayloadBytes: number,
+    private readonly operations: Operations,
   ) {}
 
   /**
@@ -64,4 +70,101 @@ export class DeadLetters {
     const request = toRetryRequest(options, 'fresh', this.maxPayloadBytes)
     return this.store.retryJob(checkJobId(id), request, actOf(this.actor, options))
   }
+
+  /**
+   * Sends everything that matches back to work, as an operation: it answers at once, and goes on in this process when
+   * `done()` is awaited, in a worker otherwise. Bound to the deaths of this moment; what dies later is left alone.
+   *
+   * @throws `selector_refused` where the selector names nothing; nothing is touched.
+   *
+   * @example
+   * const redrive = await spillway.dlq.retryMany({ queue: 'billing' }, { canary: 3, rate: 50, reason: 'gateway is back' })
+   * const { state, succeeded } = await redrive.done()
+   */
+  retryMany(selector: Selector, options: BulkRetryOptions = {}): Promise<OperationHandle> {
+    return this.start('retry', selector, options)
+  }
+
+  /** Sends at most 1,000 named jobs back at once, and says of each what became of it. */
+  retryIds(ids: readonly string[], options: BulkRetryOptions = {}): Promise<BulkResult> {
+    return this.act('retry', ids, options)
+  }
+
+  /** Puts a dead letter into the bin, where it lies for 7 days; `undo` brings it back byte for byte. */
+  discard(id: string, options: ActOptions = {}): Promise<Acted> {
+    return this.one('discard', id, 'discarded', options)
+  }
+
+  discardIds(ids: readonly string[], options: BulkOptions = {}): Promise<BulkResult> {
+    return this.act('discard', ids, options)
+  }
+
+  /** Puts everything that matches into the bin. @throws as {@link retryMany} */
+  discardMany(selector: Selector, options: BulkOptions = {}): Promise<OperationHandle> {
+    return this.start('discard', selector, options)
+  }
+
+  /** Deletes a dead letter for good, with everything that is kept about it. There is no way back. */
+  purge(id: string, options: ActOptions = {}): Promise<Acted> {
+    return this.one('purge', id, 'gone', options)
+  }
+
+  purgeIds(ids: readonly string[], options: BulkOptions = {}): Promise<BulkResult> {
+    return this.act('purge', ids, options)
+  }
+
+  /** Deletes everything that matches for good. @throws as {@link retryMany} */
+  purgeMany(selector: Selector, options: BulkOptions = {}): Promise<OperationHandle> {
+    return this.start('purge', selector, options)
+  }
+
+  /** Brings a failed job of a queue without a dead-letter queue into it; `reason` becomes its dlq reason. */
+  move(id: string, options: ActOptions = {}): Promise<Acted> {
+    return this.one('move', id, 'archived', options)
+  }
+
+  moveIds(ids: readonly string[], options: BulkOptions = {}): Promise<BulkResult> {
+    return this.act('move', ids, options)
+  }
+
+  /** Brings every failed job that matches into it. @throws as {@link retryMany} */
+  moveMany(selector: Selector, options: BulkOptions = {}): Promise<OperationHandle> {
+    return this.start('move', selector, options)
+  }
+
+  /** The same as `operations.undo`. */
+  undo(operation: string, options: ActOptions = {}): Promise<OperationHandle> {
+    return this.operations.undo(operation, options)
+  }
+
+  private async start(action: BulkAction, selector: Selector, options: BulkRetryOptions): Promise<OperationHandle> {
+    const request = toBulkRequest(action, selector, options, this.maxPayloadBytes)
+    return this.operations.handle(await this.store.startOperation(request, actOf(this.actor, options)))
+  }
+
+  private act(action: BulkAction, ids: readonly string[], options: BulkRetryOptions): Promise<BulkResult> {
+    if (ids.length > MAX_AT_ONCE) {
+      throw new SpillwayError(
+        'selector_refused',
+        `cannot ${action} ${ids.length} jobs at once: at most ${MAX_AT_ONCE} are; ${action}Many({ ids }) takes more`,
+      )
+    }
+    const request = toBulkRequest(action, { ids }, options, this.maxPayloadBytes)
+    return this.store.actOnIds(ids, request, actOf(this.actor, options))
+  }
+
+  private async one(action: BulkAction, id: string, state: JobState | 'gone', options: ActOptions): Promise<Acted> {
+    const { succeeded, failed, operation } = await this.act(action, [checkJobId(id)], options)
+    const [refused] = failed
+    if (succeeded.length > 0) return { id, state, changed: true, operation: operation.id }
+    if (refused?.code === 'not_found') throw new SpillwayError('not_found', refused.message)
+    const found = await this.store.getJob(id)
+    if (found && refused?.code === 'invalid_state') {
+      throw new InvalidStateError(id, found.state, action, action === 'move' ? ['failed'] : ['archived'])
+    }
+    throw new SpillwayError('job_moving', refused?.message ?? `job ${id} kept moving; try again`)
+  }
 }
+
+/** Jobs that are acted upon before the call answers. */
+const MAX_AT_ONCE = 1_000

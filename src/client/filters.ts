@@ -38,7 +38,7 @@ export function checkDlqFilter(filter: DlqFilter): DlqFilter {
 }
 
 /** Reasons under the names that other documents of the field use. */
-const SEED_REASONS: Readonly<Record<string, string>> = {
+export const SEED_REASONS: Readonly<Record<string, string>> = {
   max_attempts: 'attempts_exhausted',
   deadline_expired: 'deadline_exceeded',
 }

@@ -8,6 +8,7 @@ import {
   slimmed,
   withinBounds,
 } from './history-bounds.js'
+import { storableJson } from './text.js'
 import type { ThrownCause } from './thrown.js'
 
 /** What every entry says: when, of which run, and by whom. */
@@ -86,7 +87,7 @@ const SAFE_CHARS = Math.floor(MAX_HISTORY_BYTES / 3)
 export function entryJson(entry: HistoryEntry): string {
   const stored = toStored(entry)
   const text = tryJson(stored) ?? JSON.stringify(slimmed(stored))
-  const clean = UNSTORABLE.test(text) ? text.replace(UNSTORABLE_ALL, shown) : text
+  const clean = storableJson(text)
   if (clean.length * 3 <= MAX_ENTRY_BYTES || Buffer.byteLength(clean) <= MAX_ENTRY_BYTES) return clean
   return JSON.stringify(slimmed(JSON.parse(clean) as StoredEntry))
 }
@@ -145,15 +146,6 @@ function fromStored(stored: StoredEntry): HistoryEntry {
     entry[camel(key)] = isTime && typeof value === 'string' ? new Date(value) : value
   }
   return entry as unknown as HistoryEntry
-}
-
-/** JSON.stringify escapes U+0000 and lone surrogates; an escaped backslash before a `u` is only text. */
-const UNSTORABLE = /\\u(?:0000|d[89a-f])/
-const UNSTORABLE_ALL = /\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g
-
-function shown(written: string): string {
-  if (written === '\\\\') return written
-  return written === '\\u0000' ? '\u2400' : '\ufffd'
 }
 
 function tryJson(stored: StoredEntry): string | undefined {

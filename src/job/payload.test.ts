@@ -130,6 +130,7 @@ describe('decoding a payload', () => {
   it('brings back any JSON as it was, by the short way and by the long one', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (json) => {
+        fc.pre(!/\\u0000|\\ud[89a-f]/.test(JSON.stringify(json))) // refused, and tested above
         const value = JSON.parse(JSON.stringify(json)) as unknown // -0 is 0 in JSON
         class Wrapped {
           constructor(readonly value: unknown) {}

@@ -12,6 +12,19 @@ export function storable(text: string): string {
   return UNSTORABLE.test(text) ? text.replace(UNSTORABLE_ALL, (char) => (char === '\0' ? '\u2400' : '\ufffd')) : text
 }
 
+/** JSON.stringify escapes U+0000 and lone surrogates; an escaped backslash before a `u` is only text. */
+const ESCAPED = /\\u(?:0000|d[89a-f])/
+const ESCAPED_ALL = /\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g
+
+/** The same for a text that JSON.stringify wrote, in its keys and its values; what only spells an escape stays. */
+export function storableJson(json: string): string {
+  if (!ESCAPED.test(json)) return json
+  return json.replace(ESCAPED_ALL, (found) => {
+    if (found === '\\\\') return found
+    return found === '\\u0000' ? '\u2400' : '\ufffd'
+  })
+}
+
 /** The longest beginning of `text` that has at most `maxBytes` bytes in UTF-8; never ends in half a character. */
 export function clipBytes(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text

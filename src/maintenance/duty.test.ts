@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { signal } from '../testing/signals.js'
+import { signal, until } from '../testing/signals.js'
 import { Duty } from './duty.js'
 
 describe('a duty', () => {
@@ -42,6 +42,7 @@ describe('a duty', () => {
     await begun.next()
 
     duty.wake()
+    await until(() => duty.nextInMs === Number.POSITIVE_INFINITY, { what: 'the planned pass to come up' })
     gate.fire()
     await begun.next()
     gate.fire()

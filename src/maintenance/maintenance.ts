@@ -1,7 +1,9 @@
-import type { Lead, Notice, Upkeep } from '../store/store.js'
+import { randomUUID } from 'node:crypto'
+import type { Bulk, Lead, Notice, Upkeep } from '../store/store.js'
 import { Duty } from './duty.js'
 import { DutyReport } from './duty-report.js'
 import { Leader } from './leader.js'
+import { runOrphans } from './operations.js'
 import { Promoting } from './promoting.js'
 import { Turning } from './turning.js'
 
@@ -42,9 +44,10 @@ export class Maintenance {
   private readonly reports: DutyReport
   private readonly duties: Readonly<Record<DutyName, Duty>>
   private stopped: Promise<void> | undefined
+  private readonly runner = `maintenance ${randomUUID()}`
 
   constructor(
-    private readonly store: Upkeep,
+    private readonly store: Upkeep & Bulk,
     private readonly options: MaintenanceOptions = {},
   ) {
     this.promoting = new Promoting(store)
@@ -68,6 +71,9 @@ export class Maintenance {
         await store.preparePartitions()
         return PARTITIONS_MS
       }),
+      operations: this.duty('operations', 50, () =>
+        runOrphans(store, this.runner, () => this.leader.isLeading && !this.stopped),
+      ),
     }
   }
 
@@ -96,6 +102,7 @@ export class Maintenance {
   heard(notice: Notice): void {
     this.promoting.heard(notice, this.duties.promote)
     this.turning.heard(notice, this.duties.rings)
+    if (notice.type === 'operation') this.duties.operations.wake()
   }
 
   /** Does one pass of a duty now, whoever leads. Rejects with what it threw. */
@@ -146,7 +153,7 @@ export class Maintenance {
   }
 }
 
-export type DutyName = 'promote' | 'rescue' | 'deadlines' | 'rings' | 'fold' | 'retain' | 'partitions'
+export type DutyName = 'promote' | 'rescue' | 'deadlines' | 'rings' | 'fold' | 'retain' | 'partitions' | 'operations'
 
 /** Resolves with `work`, or after `ms` without it. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

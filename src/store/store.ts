@@ -407,6 +407,8 @@ export interface Acted {
   readonly state: JobState | 'gone'
   /** False: it was already so (a repeated cancel). */
   readonly changed: boolean
+  /** Of a retry or discard: the operation, already done, to undo it by. */
+  readonly operation?: string
   /** For a retry into a queue that no live worker serves, and the like. */
   readonly warnings?: readonly string[]
 }

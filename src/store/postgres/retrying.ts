@@ -110,10 +110,16 @@ function paramsOf(id: string, request: RetryRequest, act: ReturnType<typeof actP
 
 /** What the statement did; undefined where it has to be found out. @throws what a guard of the statement refused. */
 function answerOf(id: string, row: RetryRow): Acted | undefined {
-  const [generation, , capped, maxGenerations, passedDeadline, state, served, queue] = row
+  const [generation, , capped, maxGenerations, passedDeadline, state, served, queue, , , operation] = row
   if (state !== null) {
     const warning = `no live worker serves queue ${JSON.stringify(queue)}: the job waits until one does`
-    return { id, state, changed: true, ...(served === 't' ? {} : { warnings: [warning] }) }
+    return {
+      id,
+      state,
+      changed: true,
+      ...(operation === null ? {} : { operation }),
+      ...(served === 't' ? {} : { warnings: [warning] }),
+    }
   }
   if (capped === 't') {
     throw new SpillwayError(

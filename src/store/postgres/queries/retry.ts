@@ -32,6 +32,8 @@ export type RetryRow = [
   notified: string | null,
   /** archived or failed. */
   from: JobState,
+  /** To undo it by. */
+  operation: string | null,
 ]
 
 export function retryQueries(schema: string) {
@@ -44,7 +46,7 @@ export function retryQueries(schema: string) {
   const { changes, capped, passed, maxGenerations } = redriven(schema, {
     by: '$2::text',
     why: '$3::text',
-    operation: 'null::bigint',
+    operation: '(select id from noted)',
     budget: '$6::text',
     extra: '$7::integer',
     queue: '$9::text',
@@ -96,6 +98,14 @@ export function retryQueries(schema: string) {
       ),
       cleared as materialized (
         select id from picked where unique_key is null or id in (select job_id from keyed)
+      ),
+      noted as (
+        insert into ${table('operations')}
+               (action, selector, params, state, phase, matched, succeeded, created_by, reason, request_id, started_at, finished_at)
+        select 'retry', json_build_object('ids', json_build_array(id::text)), json_build_object('terms', json_build_object('budget', $6::text), 'onConflict', 'fail'),
+               'done', 'ended', 1, 1, $2::text, $3::text, $4::text, now(), now()
+          from cleared
+        returning id
       ),
       was_dead as (
         delete from ${dead} d
@@ -162,7 +172,7 @@ export function retryQueries(schema: string) {
                     then pg_notify($5::text, 'r|' || r.priority || '|' || r.position || '|' || r.queue)
                   when l.id is not null
                     then pg_notify($5::text, 'd|' || floor(date_part('epoch', l.run_at) * 1000)::bigint) end,
-             s.state
+             s.state, (select id from noted)
         from seen s
         left join now_ready r on r.id = s.id
         left join later l on l.id = s.id`,
