@@ -32,13 +32,21 @@ export interface BulkRetryOptions extends BulkOptions, Omit<RetryOptions, keyof 
  *
  * @throws `selector_refused` where nothing is named, or something that is unknown; `invalid_option`.
  */
-export function toBulkRequest(action: BulkAction, selector: Selector, options: BulkRetryOptions, maxBytes: number): BulkRequest {
+export function toBulkRequest(
+  action: BulkAction,
+  selector: Selector,
+  options: BulkRetryOptions,
+  maxBytes: number,
+): BulkRequest {
   const { dryRun = false, rate, maxWaiting = 5_000, canary, abortAbove = 0, hold = 300_000, preview } = options
   const checked = preview === undefined ? checkSelector(selector) : {}
   const reason = checked.reason === undefined ? undefined : (SEED_REASONS[checked.reason] ?? checked.reason)
   const wanted = action === 'move' ? 'failed' : 'archived'
   if (checked.state !== undefined && checked.state !== wanted) {
-    throw new SpillwayError('selector_refused', `cannot ${action} jobs that are ${checked.state}: only ${wanted} jobs can`)
+    throw new SpillwayError(
+      'selector_refused',
+      `cannot ${action} jobs that are ${checked.state}: only ${wanted} jobs can`,
+    )
   }
   if (canary !== undefined && action !== 'retry') {
     throw new SpillwayError('invalid_option', `cannot send canaries of a ${action} ahead: only a retry has some`)
@@ -60,13 +68,19 @@ export function toBulkRequest(action: BulkAction, selector: Selector, options: B
 /** @throws `invalid_option` where it is no number of rows a second. */
 export function positive(name: string, value: number): number {
   if (Number.isFinite(value) && value > 0 && value <= 1_000_000) return value
-  throw new SpillwayError('invalid_option', `cannot use ${value} as ${name}: a number above 0 is accepted, in rows a second`)
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot use ${value} as ${name}: a number above 0 is accepted, in rows a second`,
+  )
 }
 
 /** @throws `invalid_option` */
 export function whole(name: string, value: number, min: number): number {
   if (Number.isInteger(value) && value >= min && value <= 2_147_483_647) return value
-  throw new SpillwayError('invalid_option', `cannot use ${value} as ${name}: a whole number of at least ${min} is accepted`)
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot use ${value} as ${name}: a whole number of at least ${min} is accepted`,
+  )
 }
 
 function share(value: number): number {

@@ -7,6 +7,11 @@ const MAX_ROWS = 500
 const MAX_BYTES = 4 * 1024 * 1024
 /** Statements on their way at once: while one waits for the disk the next is already being read. */
 const MAX_IN_FLIGHT = 2
+/**
+ * Callers that must wait before a second statement goes out beside the first. Fewer are better off in the next one: two
+ * small commits wait for the disk one after the other.
+ */
+const WORTH_A_SECOND = 64
 
 /** These say something about the whole store, so asking again with fewer rows would say the same. */
 const NOT_ABOUT_A_ROW: ReadonlySet<string> = new Set<ErrorCode | 'store_forbidden'>([
@@ -26,7 +31,7 @@ interface Caller {
 /**
  * Turns many single enqueues of one process into few statements.
  *
- * The first call goes out at once, with everything else of the same tick. While two statements are on their way, later
+ * The first call goes out at once, with everything else of the same tick. While statements are on their way, later
  * calls gather and go out together, in the order of the calls. Every promise settles after the commit of its own row:
  * a row the store refuses rejects alone, because its batch is halved until it stands by itself.
  */
@@ -54,7 +59,7 @@ export class Coalescer {
         return
       }
       this.waiting.push({ job, bytes, resolve, reject })
-      if (this.isPumpDue || this.inFlight >= MAX_IN_FLIGHT) return
+      if (this.isPumpDue || !this.mayGo()) return
       this.isPumpDue = true
       queueMicrotask(this.pump)
     })
@@ -74,11 +79,16 @@ export class Coalescer {
 
   private readonly pump = (): void => {
     this.isPumpDue = false
-    while (this.inFlight < MAX_IN_FLIGHT && this.sent < this.waiting.length) {
+    while (this.sent < this.waiting.length && this.mayGo()) {
       this.inFlight++
       // What the store throws has been handed to the callers, so this cannot reject.
       void this.send(this.take()).then(this.landed)
     }
+  }
+
+  private mayGo(): boolean {
+    if (this.inFlight === 0) return true
+    return this.inFlight < MAX_IN_FLIGHT && this.waiting.length - this.sent >= WORTH_A_SECOND
   }
 
   private readonly landed = (): void => {

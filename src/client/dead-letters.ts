@@ -1,5 +1,5 @@
-import type { Job } from '../job/job.js'
 import { InvalidStateError, SpillwayError } from '../job/errors.js'
+import type { Job } from '../job/job.js'
 import type { Selector } from '../job/selector.js'
 import type { JobState } from '../job/states.js'
 import type { Acted, BulkAction, BulkResult, Depth, DlqFilter, Store } from '../store/store.js'

@@ -82,7 +82,7 @@ function written(spec: JobSpec, payload: unknown, settings: JobSettings | undefi
   const key = typeof unique === 'string' ? { key: unique } : unique
   const noted = metadata === undefined ? null : encodePayload(metadata, { maxBytes, what: 'metadata' })
   const job: NewJob = {
-    queue: queue === undefined ? spec.queue : checkName('queue', queue),
+    queue: queue === undefined ? spec.queue : checkText('queue', queue),
     kind: spec.kind,
     version: spec.version,
     payload: text,
@@ -93,7 +93,7 @@ function written(spec: JobSpec, payload: unknown, settings: JobSettings | undefi
     timeoutMs: checkTimeout(
       timeout === undefined ? spec.timeoutMs : timeout === null ? null : parseDuration(timeout, 'timeout'),
     ),
-    uniqueKey: key === undefined ? null : checkName('unique key', key.key),
+    uniqueKey: key === undefined ? null : checkText('unique key', key.key),
     onConflict: key === undefined ? 'fail' : checkOnConflict(key.onConflict ?? 'skip'),
     tags: tagsOf(spec, settings.tags),
     metadata: noted?.text ?? null,
@@ -131,7 +131,7 @@ function specOf(kind: string, version = 1): JobSpec {
     )
   }
   return {
-    kind: checkName('kind', kind),
+    kind: checkText('kind', kind),
     schema: null,
     version,
     upcast: {},
@@ -144,19 +144,6 @@ function specOf(kind: string, version = 1): JobSpec {
     retention: null,
     bigint: true,
   }
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const CONTROL = /[\u0000-\u001f\u007f]/
-
-/** Names travel to the store in one text, with control characters between them. */
-function checkName(name: string, value: unknown): string {
-  const text = checkText(name, value)
-  if (!CONTROL.test(text)) return text
-  throw new SpillwayError(
-    'invalid_option',
-    `cannot use this ${name}: it holds a control character; plain text is accepted`,
-  )
 }
 
 /** What a timer of Node.js can wait: 24 days and a half. */

@@ -14,7 +14,12 @@ const SLICE_MS = 1_000
  * Steps an operation until it ends, pauses, or `signal` fires. While another process is at it, only looks; when that one
  * falls silent, goes on in its place.
  */
-export async function runOperation(store: Bulk, id: string, runner: string, { onProgress, signal }: RunOptions = {}): Promise<Operation> {
+export async function runOperation(
+  store: Bulk,
+  id: string,
+  runner: string,
+  { onProgress, signal }: RunOptions = {},
+): Promise<Operation> {
   for (;;) {
     const { operation, waitMs } = await store.stepOperation(id, runner)
     onProgress?.(operation)

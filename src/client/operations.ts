@@ -4,7 +4,7 @@ import type { Operation, OperationRow, Store } from '../store/store.js'
 import { type ActOptions, actOf } from './act.js'
 import { positive, whole } from './bulk-options.js'
 import { Listing, type ListOptions } from './listing.js'
-import { runOperation, type RunOptions } from './operation-runner.js'
+import { type RunOptions, runOperation } from './operation-runner.js'
 
 export interface RateOptions extends ActOptions {
   /** Rows a second; null: as fast as `maxWaiting` lets it. */

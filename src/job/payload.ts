@@ -43,7 +43,7 @@ export function encodePayload(value: unknown, options: EncodeOptions = {}): { te
   if (chars > maxBytes) throw new PayloadTooLargeError(chars, maxBytes, what)
 
   let text = chars < 0 ? writeJson(value, { bigint, what, maxBytes }) : JSON.stringify(value)
-  if (SUSPECT.test(text)) text = writeJson(value, { bigint, what, maxBytes })
+  if (text.includes('\\u') && SUSPECT.test(text)) text = writeJson(value, { bigint, what, maxBytes })
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw new PayloadTooLargeError(bytes, maxBytes, what)
   return { text, bytes }
@@ -74,6 +74,10 @@ const MAY_ROUND = /\d{16}|\d[eE]\+?\d{3}/
 /** Longest queue, kind, tag or unique key, in characters. */
 export const MAX_NAME_CHARS = 255
 
+/** Names are printed in terminals and travel to stores beside each other, with control characters between them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL = /[\u0000-\u001f\u007f]/
+
 /**
  * Checks a queue, kind, tag or unique key and gives it back.
  *
@@ -88,9 +92,11 @@ export function checkText(name: string, value: unknown): string {
         ? 'is empty'
         : value.length > MAX_NAME_CHARS
           ? `has ${value.length} characters`
-          : isStorable(value)
-            ? undefined
-            : 'holds U+0000 or half a surrogate pair'
+          : !isStorable(value)
+            ? 'holds U+0000 or half a surrogate pair'
+            : CONTROL.test(value)
+              ? 'holds a control character'
+              : undefined
   if (problem === undefined) return value as string
   throw new SpillwayError(
     'invalid_option',

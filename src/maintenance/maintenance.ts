@@ -120,6 +120,7 @@ export class Maintenance {
     if (isNew) for (const duty of Object.values(this.duties)) duty.wake()
     if (look.hasExpired) this.duties.deadlines.wake()
     if (look.hasDeltas) this.duties.fold.wake()
+    if (look.hasOrphans) this.duties.operations.wake()
     this.promoting.looked(look, this.duties.promote)
     this.turning.looked(look, this.duties.rings)
   }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { QueuePolicy, QueuePolicyPatch } from '../job/policy.js'
 import type { Selector } from '../job/selector.js'
@@ -10,7 +11,17 @@ import type { JobState } from '../job/states.js'
  * back says which. Errors are `SpillwayError`s; `store_unavailable` means the database could not be reached and, where
  * a method does not say otherwise, that the outcome is unknown.
  */
-export interface Store extends Producing, Running, Upkeep, Inspecting, Operating, Bulk {
+export interface Store
+  extends Producing,
+    Running,
+    Upkeep,
+    Inspecting,
+    Operating,
+    Bulk,
+    Editing,
+    Reporting,
+    Carrying,
+    Idempotent {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
   /** Brings the schema to this version. Safe to call from many processes at once; one does the work. */
@@ -283,6 +294,8 @@ export interface Lead {
   readonly hasExpired: boolean
   /** There are deltas to fold. */
   readonly hasDeltas: boolean
+  /** An operation runs, and no living process is running it. */
+  readonly hasOrphans: boolean
   /** Changes when jobs enter or are claimed. */
   readonly activity: string
 }
@@ -479,7 +492,7 @@ export interface Operation {
   readonly state: OperationState
   /** Why it paused or failed. */
   readonly stateReason: string | null
-  /** `counting`, `canary`, `moving`, `revisiting` or `ended`. */
+  /** `counting`, `canary`, `moving`, `revisiting`, `newer` or `ended`. */
   readonly phase: string
   readonly matched: number
   readonly succeeded: number
@@ -546,4 +559,185 @@ export interface Bulk {
   setOperationRate(id: string, rate: number | null, maxWaiting: number | null, act: Act): Promise<Operation>
   /** A new operation that takes back a retry (what has not started) or a discard. @throws `not_undoable` */
   undoOperation(id: string, act: Act): Promise<Operation>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** What an edit of a job that waits changes besides its payload. */
+export interface JobEdit {
+  readonly priority?: number
+  readonly queue?: string
+}
+
+export interface EditedPayload extends Acted {
+  /** The version the payload is now; the one before it is kept. */
+  readonly version: number
+}
+
+export interface ClonedJob extends Acted {
+  /** The job it is a copy of; `id` is the new one's. */
+  readonly originId: string
+}
+
+/** A payload a job had or has. */
+export interface PayloadVersion {
+  /** From 1, the payload it was enqueued with. */
+  readonly version: number
+  /** JSON text, as stored. */
+  readonly payload: string
+  readonly editedAt: Date
+  /** `enqueued` for the first; `retried` for one that a retry brought along. */
+  readonly editedBy: string
+  readonly reason: string | null
+}
+
+export interface Editing {
+  /** any live but running, held → archived (failed on queues without a dead-letter queue). `act.reason` is its reason. */
+  killJob(id: string, act: Act): Promise<Acted>
+  /** In the same state, versioned. @param payload - JSON text, checked. @throws not_found, invalid_state, job_moving */
+  editPayload(id: string, payload: string, act: Act): Promise<EditedPayload>
+  /** scheduled, retryable, available: the same state with another priority or queue; an available job keeps its position. */
+  editJob(id: string, edit: JobEdit, act: Act): Promise<Acted>
+  /** completed, cancelled → a new job beside it. @throws not_found, invalid_state, deadline_passed, unique_conflict */
+  cloneJob(id: string, overrides: RetryOverrides, act: Act): Promise<ClonedJob>
+  /** Oldest first; empty for a job whose payload was never edited. */
+  payloadVersions(id: string): Promise<readonly PayloadVersion[]>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+export interface GroupFilter {
+  readonly queue?: string
+  readonly kind?: string
+}
+
+/** Dead letters of one cause in one queue. */
+export interface DlqGroup {
+  readonly queue: string
+  readonly cause: string
+  readonly kind: string
+  /** Of the death that began the group. */
+  readonly reason: string
+  readonly errorClass: string | null
+  readonly title: string | null
+  /** How many lie there now. */
+  readonly count: number
+  /** The first and the last death, whether or not they still lie there. */
+  readonly firstAt: Date
+  readonly lastAt: Date
+  /** One that lies there now. */
+  readonly sampleId: string | null
+  /** Arrivals in each of the last 24 hours, the current one last. */
+  readonly trend: readonly number[]
+}
+
+export interface FlowFilter {
+  readonly queue?: string
+  readonly since: Date
+  readonly by: 'minute' | 'hour'
+}
+
+/** What came into and left the dead-letter queue in one minute or hour; those without either are left out. */
+export interface DlqFlow {
+  readonly at: Date
+  readonly arrived: number
+  readonly departed: number
+  /** By dlq reason, and `undone`, `imported`. */
+  readonly arrivedBy: Readonly<Record<string, number>>
+  /** `retried`, `discarded`, `purged`, `expired`. */
+  readonly departedBy: Readonly<Record<string, number>>
+}
+
+export interface AuditFilter {
+  readonly action?: string
+  readonly actor?: string
+  readonly since?: Date
+}
+
+/** What somebody did: written in the transaction that did it. */
+export interface AuditEntry {
+  readonly id: string
+  readonly at: Date
+  readonly actor: string
+  readonly action: string
+  /** What it was done to, with snake_case keys. */
+  readonly target: unknown
+  readonly reason: string | null
+  readonly result: unknown
+  readonly requestId: string | null
+}
+
+export interface Reporting {
+  /** Largest first. Reads no dead letter but one sample each. */
+  dlqGroups(filter: GroupFilter, page: PageRequest): Promise<Page<DlqGroup>>
+  /** Oldest first. */
+  dlqHistory(filter: FlowFilter): Promise<readonly DlqFlow[]>
+  /** Newest first. */
+  listAudit(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A dead letter that comes from elsewhere, checked; JSON texts are stored as they are. */
+export interface IncomingDeath {
+  /** null: a new one is given out. */
+  readonly id: string | null
+  /** Columns of the dead letter by their names, but for those below; times as ISO text. */
+  readonly columns: Readonly<Record<string, string | number | null>>
+  readonly tags: readonly string[] | null
+  /** JSON texts. */
+  readonly payload: string
+  readonly metadata: string | null
+  readonly retention: string | null
+  readonly progress: string | null
+  /** JSON text of a list. */
+  readonly history: string
+  readonly title: string
+}
+
+/** What became of one incoming dead letter, in the order given: the id it has here, or why it was refused. */
+export type Landed =
+  | { readonly imported: true; readonly id: string }
+  | { readonly imported: false; readonly code: ErrorCode; readonly message: string }
+
+export interface Carrying {
+  /** Dead letters as one line of JSON each, newest death first; payloads stand in them as they are stored. */
+  exportDlq(filter: DlqFilter, page: PageRequest): Promise<Page<string>>
+  /** – → archived, in one transaction. One whose id is anywhere is refused alone. */
+  importDlq(deaths: readonly IncomingDeath[], act: Act): Promise<readonly Landed[]>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A request that may be sent again: the same key and the same body get the same answer. */
+export interface IdempotentRequest {
+  readonly actor: string
+  readonly method: string
+  readonly path: string
+  readonly key: string
+  /** Hash of what the request asks for. */
+  readonly requestHash: string
+}
+
+export interface StoredAnswer {
+  readonly status: number
+  /** JSON text, repeated byte for byte. */
+  readonly answer: string
+}
+
+/** The store inside one transaction: what is done through it is done when, and only when, that commits. */
+export type StoreInTransaction = Operating & Editing & Bulk & Carrying & Pick<Producing, 'enqueue'> & Inspecting
+
+export interface Idempotent {
+  /**
+   * Runs `work` once for the request: its effects and its answer are one transaction. The same request again, within
+   * 24 h, gets that answer. A `work` that throws leaves nothing, the key included.
+   *
+   * @throws `idempotency_key_reused` where the key came with another body; `idempotency_in_progress` where the first is
+   *   still running after 2 s.
+   */
+  idempotent(
+    request: IdempotentRequest,
+    work: (store: StoreInTransaction) => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer & { readonly replayed: boolean }>
 }

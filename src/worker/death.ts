@@ -42,7 +42,10 @@ export async function tellOfDeath(
   for (const handler of handlers) {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`a death handler took longer than ${PATIENCE_MS / 1000} s`)), PATIENCE_MS)
+      timer = setTimeout(
+        () => reject(new Error(`a death handler took longer than ${PATIENCE_MS / 1000} s`)),
+        PATIENCE_MS,
+      )
       timer.unref()
     })
     try {

@@ -1,18 +1,14 @@
 import { type CauseMemo, causeOfDeath } from '../job/cause.js'
-import type { JobHandler, JobSpec } from '../job/definition.js'
+import type { JobHandler } from '../job/definition.js'
 import { entryJson } from '../job/history.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { type AttemptFacts, settle } from '../job/settle.js'
 import { returnedOutcome, thrownOutcome } from '../job/signals.js'
+import { type Validated, validate } from '../job/validate.js'
 import { upcast } from '../job/versions.js'
 import type { ClaimedJob, JobEnd } from '../store/store.js'
 import type { Attempt } from './attempt.js'
-
-/** What a handler is given, or why it cannot be. */
-export type Decoded =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly path: string; readonly message: string }
 
 export interface ExecutorOptions {
   readonly handlers: ReadonlyMap<string, JobHandler>
@@ -35,7 +31,7 @@ export class Executor {
   }
 
   /** Reads the payload as the handler's kind and version want it; at once where there is no schema that waits. */
-  decode(job: ClaimedJob, { definition }: JobHandler): Decoded | Promise<Decoded> {
+  decode(job: ClaimedJob, { definition }: JobHandler): Validated | Promise<Validated> {
     const read = decodePayload(job.payload, definition)
     if (!read.ok) return read
     let { value } = read
@@ -44,7 +40,7 @@ export class Executor {
       if (!risen.ok) return { ok: false, path: '', message: risen.message }
       value = risen.value
     }
-    return definition.schema === null ? { ok: true, value } : validate(definition, value)
+    return validate(definition.schema, value)
   }
 
   /** Runs the handler; whatever it does becomes an outcome. */
@@ -141,31 +137,6 @@ export class Executor {
 }
 
 const COMPLETED: JobEnd = { event: 'complete', result: null }
-
-function validate({ schema }: JobSpec, value: unknown): Decoded | Promise<Decoded> {
-  if (schema === null) return { ok: true, value }
-  try {
-    const answer = schema['~standard'].validate(value)
-    return isThenable(answer) ? Promise.resolve(answer).then(judge, refuse) : judge(answer as Judged)
-  } catch (error) {
-    return refuse(error)
-  }
-}
-
-type Judged = { readonly value?: unknown; readonly issues?: readonly { message: string; path?: readonly unknown[] }[] }
-
-function judge(answer: unknown): Decoded {
-  const { issues, value } = answer as Judged
-  if (!issues) return { ok: true, value }
-  const [first] = issues
-  const path = (first?.path ?? []).map((part) => String(typeof part === 'object' && part ? (part as { key: unknown }).key : part))
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
-  return { ok: false, path: path.join('.'), message: `${first?.message ?? 'the schema refused it'}${more}` }
-}
-
-function refuse(error: unknown): Decoded {
-  return { ok: false, path: '', message: `the schema threw: ${error instanceof Error ? error.message : String(error)}` }
-}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'

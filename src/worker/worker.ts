@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { type Duration, parseDuration } from '../job/duration.js'
 import type { JobHandler } from '../job/definition.js'
+import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import type { Outcome } from '../job/outcome.js'
 import { servedVersions } from '../job/versions.js'
 import type { ClaimedJob, JobEnd, Listening, Notice, Served, Settled, Store, WorkerSession } from '../store/store.js'
-import { asJob, Attempt } from './attempt.js'
+import { Attempt, asJob } from './attempt.js'
 import { type DeathHandler, tellOfDeath } from './death.js'
 import { WorkerEmitter } from './events.js'
 import { Executor } from './executor.js'
@@ -94,7 +94,10 @@ export class Worker {
     }
     for (const handler of options.jobs) {
       if (this.handlers.has(handler.definition.kind)) {
-        throw new SpillwayError('invalid_option', `two handlers for kind "${handler.definition.kind}": a worker has one for each`)
+        throw new SpillwayError(
+          'invalid_option',
+          `two handlers for kind "${handler.definition.kind}": a worker has one for each`,
+        )
       }
       this.handlers.set(handler.definition.kind, handler)
     }
@@ -106,7 +109,10 @@ export class Worker {
     this.heartbeatMs = parseDuration(options.heartbeat ?? 15_000, 'heartbeat')
     this.staleMs = parseDuration(options.stale ?? 3 * this.heartbeatMs, 'stale')
     if (this.staleMs < 2 * this.heartbeatMs) {
-      throw new SpillwayError('invalid_option', `stale (${this.staleMs} ms) must be at least twice the heartbeat (${this.heartbeatMs} ms)`)
+      throw new SpillwayError(
+        'invalid_option',
+        `stale (${this.staleMs} ms) must be at least twice the heartbeat (${this.heartbeatMs} ms)`,
+      )
     }
     this.pollMs = options.poll === undefined ? undefined : parseDuration(options.poll, 'poll')
     this.executor = new Executor({
@@ -278,7 +284,13 @@ export class Worker {
   }
 
   /** Settles an attempt whose handler still runs; its slot stays taken until the handler really ends. */
-  private cut(attempt: Attempt, slots: QueueSlots, handler: JobHandler, why: 'timeout' | 'deadline', outcome: Outcome): void {
+  private cut(
+    attempt: Attempt,
+    slots: QueueSlots,
+    handler: JobHandler,
+    why: 'timeout' | 'deadline',
+    outcome: Outcome,
+  ): void {
     if (attempt.isSettled) return
     attempt.isSettled = true
     attempt.clearTimers()
@@ -300,7 +312,8 @@ export class Worker {
     this.attempts.delete(keyOf(attempt.claimed))
     slots.taken--
     if (this.isLeftOver && this.attempts.size === 0) void this.buffer.empty().then(() => this.leave())
-    if (wasStuck && slots.stuck > 0 && (attempt.abortedBy === 'timeout' || attempt.abortedBy === 'deadline')) slots.stuck--
+    if (wasStuck && slots.stuck > 0 && (attempt.abortedBy === 'timeout' || attempt.abortedBy === 'deadline'))
+      slots.stuck--
     if (slots.isHungry) this.fetch()
   }
 
@@ -338,7 +351,9 @@ export class Worker {
         this.emitter.emit('died', { job, reason: end.reason, message: end.errorMessage, state: reached })
         const handlers = this.options.onDeath ?? []
         if (handlers.length > 0) {
-          void tellOfDeath(handlers, { job: asJob(job, Date.now()), end, state: reached }, (error) => this.report('onDeath', error))
+          void tellOfDeath(handlers, { job: asJob(job, Date.now()), end, state: reached }, (error) =>
+            this.report('onDeath', error),
+          )
         }
         break
       }
@@ -526,7 +541,9 @@ export class Worker {
   }
 
   private isQuiet(): boolean {
-    return !this.fetching && this.attempts.size === 0 && this.buffer.size === 0 && this.slots.every((slots) => !slots.wants)
+    return (
+      !this.fetching && this.attempts.size === 0 && this.buffer.size === 0 && this.slots.every((slots) => !slots.wants)
+    )
   }
 
   private async quiet(): Promise<void> {

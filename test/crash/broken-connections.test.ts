@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Spillway } from 'spillway'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { effort } from '../support/effort.js'
 import { until } from '../support/patience.js'
 import { type DatabaseProxy, startProxy } from '../support/proxy.js'
 import { onServer } from '../support/server.js'
@@ -76,21 +78,25 @@ describeStore('a worker process whose connections break', ({ url, checker }) => 
   })
 
   it('charges nobody while the database is away for longer than a stale time, and writes what ended meanwhile', async () => {
-    const settings = { url: proxy.url, heartbeat: 200, stale: 600, announce: true }
-    const [one, two] = await Promise.all([workers.start(settings), workers.start(settings)])
-    const [held, other] = await enqueue(2, { do: 'holdOn' })
-    await Promise.race([one.started.next(), two.started.next()])
-    await until(() => one.started.count + two.started.count === 2)
+    const { forMs, asleepMs, ...beats } = effort.away
+    const settings = { url: proxy.url, ...beats, announce: true, concurrency: 1 }
+    const both = await Promise.all([workers.start(settings), workers.start(settings)])
+    const ids = await enqueue(2, { do: 'holdOn' })
+    await until(() => both.every((worker) => worker.started.count === 1))
 
     proxy.goAway()
-    for (const worker of [one, two]) for (const id of [held, other]) worker.release(id as string)
+    for (const worker of both) for (const id of ids) worker.release(id)
     await until(() => workers.noted().filter(({ what }) => what === 'end').length === 2)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await pause(forMs)
+    // The worker that started first leads; the other one has not said anything for longer than a stale time.
+    if (asleepMs > 0) await both[1].kill('SIGSTOP')
     proxy.comeBack()
+    if (asleepMs > 0) await pause(asleepMs)
+    await both[1].kill('SIGCONT')
     await finished(checker)
 
-    for (const id of [held, other]) {
-      expect(await spillway.jobs.get(id as string)).toMatchObject({
+    for (const id of ids) {
+      expect(await spillway.jobs.get(id)).toMatchObject({
         state: 'completed',
         attempt: 0,
         crashAttempt: 0,
@@ -98,7 +104,7 @@ describeStore('a worker process whose connections break', ({ url, checker }) => 
       })
     }
     expect(workers.noted().filter(({ what }) => what === 'start')).toHaveLength(2)
-    expect([one.isAlive, two.isAlive]).toEqual([true, true])
+    expect(both.map((worker) => worker.isAlive)).toEqual([true, true])
   })
 
   it('aborts and is refused, when its jobs were taken back while it alone was cut off', async () => {
@@ -108,7 +114,7 @@ describeStore('a worker process whose connections break', ({ url, checker }) => 
 
     // The others keep on writing, so silence means something.
     const other = await workers.start({ url, heartbeat: 200, stale: 600 })
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    await pause(700)
     proxy.goAway()
     const taken = await until(async () => {
       const job = await spillway.jobs.get(id as string)
@@ -149,7 +155,7 @@ describeStore('a worker process whose connections break', ({ url, checker }) => 
     const [id] = await enqueue(1, { do: 'holdOn' })
     await until(() => worker.started.count + watcher.started.count === 1)
 
-    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    await pause(3_000)
     for (const it of [worker, watcher]) it.release(id as string)
     await finished(checker)
 

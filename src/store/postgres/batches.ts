@@ -1,9 +1,9 @@
-import type { Act, BulkAction } from '../store.js'
 import { MAX_TRIES } from './acting.js'
-import type { Database, Transaction } from './database.js'
+import { isId } from './cursor.js'
+import type { Transaction } from './database.js'
 import type { StoredOperation } from './operation-row.js'
 import type { BatchAct, BatchRow, BatchScope, bulkQueries } from './queries/bulk.js'
-import { inspectQueries } from './queries/inspect.js'
+import { operateQueries } from './queries/operate.js'
 import type { operationQueries } from './queries/operations.js'
 import { textArray } from './text-array.js'
 
@@ -25,9 +25,12 @@ export interface Batch {
   readonly ended: boolean
 }
 
+/** It is where the action looks, and was not taken: it moved meanwhile, or the selector leaves it out. */
+const NOT_SELECTED = 'not_selected'
+
 /** Runs the statements of queries/bulk.ts and says in words what they refused. */
 export class Batches {
-  private readonly locate
+  private readonly cancel
 
   constructor(
     schema: string,
@@ -35,7 +38,7 @@ export class Batches {
     private readonly operations: ReturnType<typeof operationQueries>,
     private readonly channel: string,
   ) {
-    this.locate = inspectQueries(schema).locate
+    this.cancel = operateQueries(schema).cancel
   }
 
   /** One batch inside the caller's transaction. */
@@ -48,7 +51,7 @@ export class Batches {
     }
     const [statement, values] = this.statement(operation, scope, act)
     const [row] = await tx.run(statement, values)
-    const [done, refused, locked, at, id, , ended] = row as BatchRow
+    const [done, refused, locked, at, id, ended] = row as BatchRow
     return {
       done: textArray(done),
       refused: (JSON.parse(refused ?? '[]') as [string, string, string | null][]).map(([jobId, code, key]) => ({
@@ -64,53 +67,105 @@ export class Batches {
   }
 
   /**
-   * All of them now, in one transaction: what is locked is waited for, what moves is looked for again, and what is
-   * somewhere else says where.
+   * All of them now, in the caller's transaction: what is locked is waited for, what moves is looked for again, and what
+   * is somewhere else says where.
    */
   async actAtOnce(
-    db: Database,
+    tx: Transaction,
     operation: StoredOperation,
     ids: readonly string[],
-    _act: Act,
   ): Promise<{ succeeded: string[]; failed: Refusal[] }> {
-    return db.transaction(async (tx) => {
-      const succeeded: string[] = []
-      const refused = new Map<string, Refusal>()
-      let open = ids
-      for (let tries = 0; open.length > 0 && tries < MAX_TRIES; tries++) {
-        const batch = await this.run(tx, operation, { type: 'ids', ids: open, selector: {}, wait: true })
-        succeeded.push(...batch.done)
-        for (const refusal of batch.refused) refused.set(refusal.id, refusal)
-        const done = new Set(batch.done)
-        const missing = open.filter((id) => !done.has(id) && !refused.has(id))
-        open = []
-        for (const id of missing) {
-          const refusal = await this.sayMissing(tx, id, operation.action as BulkAction)
-          if (refusal) refused.set(id, refusal)
-          else open = [...open, id]
-        }
+    const { onConflict } = operation
+    const succeeded: string[] = []
+    const refused = new Map<string, Refusal>()
+    let open = ids
+    for (let tries = 0; open.length > 0 && tries < MAX_TRIES; tries++) {
+      const batch = await this.run(tx, operation, { type: 'ids', ids: open, selector: {}, snapshot: null, wait: true })
+      succeeded.push(...batch.done)
+      for (const refusal of batch.refused) refused.set(refusal.id, refusal)
+      const done = new Set(batch.done)
+      const missing = open.filter((id) => !done.has(id) && !refused.has(id))
+      const said = await this.sayAllMissing(tx, missing, operation)
+      open = said.filter(({ code }) => code === NOT_SELECTED).map(({ id }) => id)
+      for (const refusal of said) if (refusal.code !== NOT_SELECTED) refused.set(refusal.id, refusal)
+    }
+    for (const id of open) refused.set(id, { id, code: 'job_moving', message: `job ${id} kept moving; try again` })
+    if (onConflict === 'replace') {
+      for (const { id, code } of [...refused.values()]) {
+        if (code !== 'unique_conflict') continue
+        const answer = await this.replace(tx, operation, id)
+        if (answer === 'done') succeeded.push(id)
+        if (answer === 'done') refused.delete(id)
+        else if (answer !== 'again') refused.set(id, answer)
       }
-      for (const id of open) refused.set(id, { id, code: 'job_moving', message: `job ${id} kept moving; try again` })
-      const failed = [...refused.values()]
-      await this.note(tx, operation.id, failed, 'failed')
-      await tx.run(this.operations.account, [
-        operation.id, 'ended', '-infinity', '0', ids.length, succeeded.length, 0, failed.length, 0, 0, 'done', null, null,
-      ])
-      return { succeeded, failed }
+    }
+    const failed = [...refused.values()]
+    const skipped = onConflict === 'skip' ? failed.filter(({ code }) => code === 'unique_conflict') : []
+    await this.note(tx, operation.id, failed.filter((it) => !skipped.includes(it)), 'failed')
+    await this.note(tx, operation.id, skipped, 'skipped')
+    const counts = [ids.length, succeeded.length, skipped.length, failed.length - skipped.length, 0] as const
+    await tx.run(this.operations.account, [operation.id, 'ended', '-infinity', '0', ...counts, 0, 'done', null, null])
+    return { succeeded, failed }
+  }
+
+  /**
+   * Retries one dead job in place of the job that holds its key, which is cancelled unless it runs. Both or neither.
+   *
+   * @returns `again` where one of them moved meanwhile.
+   */
+  async replace(tx: Transaction, operation: StoredOperation, id: string): Promise<'done' | 'again' | Refusal> {
+    const refused = (code: string, message: string) => ({ id, code, message })
+    const [holder] = await tx.run(this.queries.holderOf, [id])
+    if (holder?.[1] === 't') {
+      return refused('unique_conflict', `job ${holder[0]} holds the unique key of job ${id} and is running, so it is not replaced`)
+    }
+    await tx.execute('savepoint replacing')
+    if (holder) {
+      const by = `replaced by a retry of job ${id}`
+      const act = [operation.createdBy, by, null, this.channel] as const
+      const [cancelled] = await tx.run(this.cancel, [holder[0], ...act, false])
+      if (!cancelled) return this.undone(tx, 'again')
+    }
+    const scope = { type: 'ids', ids: [id], selector: {}, snapshot: operation.snapshot, wait: false } as const
+    const { done, refused: found, locked } = await this.run(tx, operation, scope)
+    if (done.length > 0) {
+      await tx.execute('release savepoint replacing')
+      return 'done'
+    }
+    const [why] = found
+    if (locked.length > 0 || why?.code === 'unique_conflict') return this.undone(tx, 'again')
+    return this.undone(tx, why ?? refused('vanished', `somebody else moved job ${id} while this retry was under way`))
+  }
+
+  private async undone<T>(tx: Transaction, answer: T): Promise<T> {
+    await tx.execute('rollback to savepoint replacing')
+    return answer
+  }
+
+  /** Why named rows were not where the action looks: {@link NOT_SELECTED} where they are. */
+  async sayAllMissing(tx: Transaction, ids: readonly string[], { action }: StoredOperation): Promise<Refusal[]> {
+    if (ids.length === 0) return []
+    const found = new Map(await tx.run(this.queries.whereabouts, [ids.filter(isId)]))
+    const wanted = action === 'move' ? 'failed' : 'archived'
+    return ids.map((id) => {
+      if (!isId(id)) return { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
+      const state = found.get(id)
+      if (state === undefined) {
+        return { id, code: 'not_found', message: `cannot find job ${id}: it is in no state any more, or never was` }
+      }
+      if (state === wanted) {
+        return { id, code: NOT_SELECTED, message: `job ${id} died after this ${action} was bound, or is not what it selects` }
+      }
+      return { id, code: 'invalid_state', message: `cannot ${action} job ${id}: it is ${state}, and only ${wanted} jobs can` }
     })
   }
 
-  /** Why a named row was not where the action looks; undefined where it can be tried again. */
-  async sayMissing(tx: Transaction, id: string, action: BulkAction): Promise<Refusal | undefined> {
-    const [found] = await tx.run(this.locate, [id])
-    if (!found) return { id, code: 'not_found', message: `cannot find job ${id}: it is in no state any more, or never was` }
-    const [state] = found
-    const wanted = action === 'move' ? 'failed' : 'archived'
-    if (state === wanted) return undefined
-    return { id, code: 'invalid_state', message: `cannot ${action} job ${id}: it is ${state}, and only ${wanted} jobs can` }
-  }
-
-  async note(tx: Transaction, operation: string, refusals: readonly Refusal[], outcome: 'failed' | 'skipped' | 'pending'): Promise<void> {
+  async note(
+    tx: Transaction,
+    operation: string,
+    refusals: readonly Refusal[],
+    outcome: 'failed' | 'skipped' | 'pending',
+  ): Promise<void> {
     if (refusals.length === 0) return
     await tx.run(this.operations.note, [
       operation,

@@ -3,7 +3,7 @@ import type { Act, Bulk, BulkRequest, BulkResult, Operation, OperationRow, Page 
 import { performing } from './acting.js'
 import { Batches } from './batches.js'
 import { isId } from './cursor.js'
-import type { Database } from './database.js'
+import type { Database, Transaction } from './database.js'
 import { channelOf } from './notices.js'
 import { operationOf, type StoredOperation, type StoredParams, shown } from './operation-row.js'
 import { bulkQueries, type RetryTerms } from './queries/bulk.js'
@@ -29,12 +29,21 @@ export function bulk(db: Database, schema: string): Bulk {
   async function existing(id: string): Promise<StoredOperation> {
     const operation = await find(id)
     if (operation) return operation
-    throw new SpillwayError('operation_not_found', `cannot find operation ${id.slice(0, 40)}: list them with \`spillway operations list\``)
+    throw new SpillwayError(
+      'operation_not_found',
+      `cannot find operation ${id.slice(0, 40)}: list them with \`spillway operations list\``,
+    )
   }
 
-  async function create(request: BulkRequest, act: Act, place: { phase: string; state: string }, undoOf: string | null = null): Promise<string> {
+  async function create(
+    on: Pick<Transaction, 'run'>,
+    request: BulkRequest,
+    act: Act,
+    place: { phase: string; state: string },
+    undoOf: string | null = null,
+  ): Promise<string> {
     const params: StoredParams = { terms: termsOf(request), onConflict: request.retry?.onConflict ?? 'fail' }
-    const [row] = await db.run(queries.create, [
+    const [row] = await on.run(queries.create, [
       undoOf === null ? request.action : 'undo',
       JSON.stringify(request.selector),
       JSON.stringify(params),
@@ -55,10 +64,24 @@ export function bulk(db: Database, schema: string): Bulk {
     return (row as [string])[0]
   }
 
-  async function control(id: string, to: 'running' | 'paused' | 'cancelled', from: string[], act: Act): Promise<Operation> {
+  async function control(
+    id: string,
+    to: 'running' | 'paused' | 'cancelled',
+    from: string[],
+    act: Act,
+  ): Promise<Operation> {
     const { actor, reason = null, requestId = null } = act
     const [row] = await perform(() =>
-      db.run(queries.control, [id, to, from, to === 'paused' ? `paused by ${actor}` : null, actor, reason, requestId, channel]),
+      db.run(queries.control, [
+        id,
+        to,
+        from,
+        to === 'paused' ? `paused by ${actor}` : null,
+        actor,
+        reason,
+        requestId,
+        channel,
+      ]),
     )
     if (row) return shown(operationOf(row))
     const operation = await existing(id)
@@ -72,23 +95,33 @@ export function bulk(db: Database, schema: string): Bulk {
     async startOperation(request, act) {
       const bound = request.preview === null ? undefined : await existing(request.preview)
       if (bound && (!bound.dryRun || bound.state !== 'done')) {
-        throw new SpillwayError('invalid_option', `operation ${bound.id} is no finished dry run, so there is no preview to be bound to`)
+        throw new SpillwayError(
+          'invalid_option',
+          `operation ${bound.id} is no finished dry run, so there is no preview to be bound to`,
+        )
       }
-      const whole = bound ? { ...request, selector: bound.selector } : request
-      const id = await perform(() => create(whole, act, { phase: 'counting', state: 'running' }))
+      const selector = bound ? bound.selector : request.selector
+      const ids = selector.ids && [...new Set(selector.ids)]
+      const whole = { ...request, selector: ids ? { ...selector, ids } : selector }
+      const id = await perform(() => create(db, whole, act, { phase: 'counting', state: 'running' }))
       await db.run(queries.notify, [channel])
       return shown(await existing(id))
     },
 
     async actOnIds(ids, request, act): Promise<BulkResult> {
       const numeric = [...new Set(ids.filter(isId))]
-      const failed: BulkResult['failed'][number][] = ids
-        .filter((id) => !isId(id))
-        .map((id) => ({ id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }))
-      const id = await perform(() => create({ ...request, selector: { ids: numeric } }, act, { phase: 'ended', state: 'done' }))
-      const operation = await existing(id)
-      const result = await perform(() => batches.actAtOnce(db, operation, numeric, act))
-      return { succeeded: result.succeeded, failed: [...failed, ...result.failed], operation: shown(await existing(id)) }
+      const unknown = ids.filter((id) => !isId(id)).map((id) => ({ id, code: 'not_found', message: noNumber(id) }))
+      const bound = { ...request, selector: { ids: numeric } }
+      // The note, its audit row and the effect: all or none.
+      return perform(() =>
+        db.transaction(async (tx) => {
+          const id = await create(tx, bound, act, { phase: 'ended', state: 'done' })
+          const [row] = await tx.run(queries.get, [id])
+          const { succeeded, failed } = await batches.actAtOnce(tx, operationOf(row ?? []), numeric)
+          const [after] = await tx.run(queries.get, [id])
+          return { succeeded, failed: [...unknown, ...failed], operation: shown(operationOf(after ?? [])) }
+        }),
+      )
     },
 
     async stepOperation(id, runner) {
@@ -130,7 +163,9 @@ export function bulk(db: Database, schema: string): Bulk {
     async setOperationRate(id, rate, maxWaiting, act) {
       const { actor, reason = null, requestId = null } = act
       if (!isId(id)) await existing(id)
-      const [row] = await perform(() => db.run(queries.setRate, [id, rate, maxWaiting, actor, reason, requestId, channel]))
+      const [row] = await perform(() =>
+        db.run(queries.setRate, [id, rate, maxWaiting, actor, reason, requestId, channel]),
+      )
       if (row) return shown(operationOf(row))
       const operation = await existing(id)
       throw new SpillwayError('invalid_state', `cannot change the rate of operation ${id}: it is ${operation.state}`)
@@ -150,11 +185,13 @@ export function bulk(db: Database, schema: string): Bulk {
         holdMs: 0,
         preview: null,
       }
-      const made = await perform(() => create(request, act, { phase: 'moving', state: 'running' }, id)).catch((error: unknown) => {
-        const cause = (error as Error).cause as { code?: string } | undefined
-        if (cause?.code !== '23505') throw error
-        throw new SpillwayError('not_undoable', `cannot undo operation ${id}: it has been undone already`)
-      })
+      const made = await perform(() => create(db, request, act, { phase: 'moving', state: 'running' }, id)).catch(
+        (error: unknown) => {
+          const cause = (error as Error).cause as { code?: string } | undefined
+          if (cause?.code !== '23505') throw error
+          throw new SpillwayError('not_undoable', `cannot undo operation ${id}: it has been undone already`)
+        },
+      )
       await db.run(queries.notify, [channel])
       return shown(await existing(made))
     },
@@ -195,5 +232,12 @@ function termsOf({ retry }: BulkRequest): RetryTerms {
 
 function checkCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined || isId(cursor)) return cursor
-  throw new SpillwayError('invalid_option', `cannot go on after ${JSON.stringify(cursor.slice(0, 40))}: hand back the cursor of the page before`)
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot go on after ${JSON.stringify(cursor.slice(0, 40))}: hand back the cursor of the page before`,
+  )
+}
+
+function noNumber(id: string): string {
+  return `cannot find job ${id.slice(0, 40)}: ids are decimal numbers`
 }

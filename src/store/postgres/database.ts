@@ -68,7 +68,10 @@ export class Database {
   }
 
   /** Like {@link run}, for callers that want to see the driver's own error. */
-  async runRaw<Params extends readonly unknown[], Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+  async runRaw<Params extends readonly unknown[], Row>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]> {
     return (await (await this.pool()).query(this.config(statement, params))).rows as Row[]
   }
 
@@ -163,7 +166,10 @@ export class Database {
     return pool
   }
 
-  private config(statement: { readonly name: string; readonly text: string }, values: readonly unknown[]): pg.QueryArrayConfig {
+  private config(
+    statement: { readonly name: string; readonly text: string },
+    values: readonly unknown[],
+  ): pg.QueryArrayConfig {
     return {
       ...(this.prepare ? { name: statement.name } : {}),
       text: statement.text,

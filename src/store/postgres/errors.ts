@@ -26,7 +26,8 @@ const SOCKET = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ])
-const LOST = /connection terminated|client was closed|connection ended|timeout exceeded when trying to connect|not queryable/i
+const LOST =
+  /connection terminated|client was closed|connection ended|timeout exceeded when trying to connect|not queryable/i
 
 interface DriverError extends Error {
   readonly code?: string
@@ -41,7 +42,8 @@ export function faultOf(error: unknown): Fault {
     if (CONFLICT.has(code)) return 'conflict'
     if (UNAVAILABLE.has(code) || SOCKET.has(code) || code.startsWith('08')) return 'unavailable'
     if (code === '23505') return 'unique'
-    if (code === '23514' && constraint === undefined && message.startsWith('no partition of relation')) return 'partition'
+    if (code === '23514' && constraint === undefined && message.startsWith('no partition of relation'))
+      return 'partition'
     return 'final'
   }
   if (error instanceof AggregateError) return error.errors.length > 0 ? faultOf(error.errors[0]) : 'unavailable'

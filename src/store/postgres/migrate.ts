@@ -36,7 +36,14 @@ export async function migrationScript(schema: string): Promise<string> {
   const steps = await migrations(schema)
   return steps
     .map(({ name, version, text }, n) =>
-      ['begin;', ...(n === 0 ? [`${create.text};`] : []), `-- ${name}`, text, `${record(version, name).text};`, 'commit;'].join('\n\n'),
+      [
+        'begin;',
+        ...(n === 0 ? [`${create.text};`] : []),
+        `-- ${name}`,
+        text,
+        `${record(version, name).text};`,
+        'commit;',
+      ].join('\n\n'),
     )
     .join('\n\n')
 }
@@ -96,8 +103,12 @@ export async function requireSchema(db: Database, schema: string): Promise<void>
   const { version, latest, pending } = await schemaStatus(db, schema)
   refuseNewer(version, latest, schema)
   if (pending.length > 0) {
-    const found = version === 0 ? `there is no schema "${schema}"` : `schema "${schema}" is at version ${version} of ${latest}`
-    throw new SpillwayError('schema_missing', `${found}; run \`spillway migrate\`, or call migrate() when the program starts`)
+    const found =
+      version === 0 ? `there is no schema "${schema}"` : `schema "${schema}" is at version ${version} of ${latest}`
+    throw new SpillwayError(
+      'schema_missing',
+      `${found}; run \`spillway migrate\`, or call migrate() when the program starts`,
+    )
   }
 }
 

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { SpillwayError, UniqueConflictError } from '../../job/errors.js'
 import type { Enqueued, Executor, NewJob, Notice, Producing } from '../store.js'
+import { actParams, performing } from './acting.js'
 import type { Database } from './database.js'
 import { faultOf, translate } from './errors.js'
 import { channelOf, encodeNotice } from './notices.js'
 import type { Notifier } from './notifier.js'
 import { type EnqueuedRow, enqueueQueries, type FullParams, type PlainParams } from './queries/enqueue.js'
+import { inspectQueries } from './queries/inspect.js'
+import { operateQueries } from './queries/operate.js'
+import type { Statement } from './sql.js'
 
 const SEPARATOR = '\x1f'
 const MISSING = '\x1e'
@@ -15,12 +19,17 @@ const MAX_BYTES = 8 * 1024 * 1024
 const DUE_SOON_MS = 60_000
 
 type Placed = { readonly id: string; readonly place: 'r' | 'd' | 'k' }
+/** Runs a statement of the transaction at hand. */
+type RunOne = <Params extends readonly unknown[], Row>(statement: Statement<Params, Row>, params: Params) => Promise<Row[]>
 type Run = (params: PlainParams | FullParams, full: boolean) => Promise<EnqueuedRow>
 
 /** Enqueueing on PostgreSQL. */
-export function producing(db: Database, schema: string, notifier: Notifier): Producing {
+export function producing(db: Database, schema: string, notifier: Pick<Notifier, 'tell'>): Producing {
   const queries = enqueueQueries(schema)
+  const { cancel } = operateQueries(schema)
+  const { locate } = inspectQueries(schema)
   const channel = channelOf(schema)
+  const perform = performing(db, schema)
 
   async function enqueue(jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
     if (jobs.length === 0) return []
@@ -33,7 +42,7 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
           return answers
         }
       } else {
-        const holder = await firstHolder(jobs)
+        const holder = await refusingHolder(jobs)
         if (holder) throw conflict(holder.key, holder.id)
       }
       // The holder went away between the two looks: the key may be free now.
@@ -49,11 +58,14 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
 
     const requestId = randomUUID()
     const attempt = () =>
-      db.transaction(async (tx) => {
+      perform(() => db.transaction(async (tx) => {
         const all: Placed[] = []
+        await cancelHolders(jobs, async (statement, params) => tx.run(statement, params))
         for (const chunk of chunks) {
           const run: Run = async (params, full) =>
-            (full ? await tx.run(queries.full, params as FullParams) : await tx.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
+            (full
+              ? await tx.run(queries.full, params as FullParams)
+              : await tx.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
           const placed = await storeChunk(chunk, null, run)
           if (chunk.some((job, n) => placed[n]?.place === 'k' && job.onConflict !== 'skip')) throw TAKEN
           all.push(...placed)
@@ -61,7 +73,7 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
         const ids = `{${all.map(({ id }) => id).join(',')}}`
         await tx.run(queries.note, [requestId, ids, all.map(({ place }) => place).join('')])
         return all
-      })
+      }))
     try {
       return await repeatUnknown(attempt, () => earlier(requestId))
     } catch (error) {
@@ -73,7 +85,9 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
   async function storeAlone(jobs: readonly NewJob[]): Promise<Placed[]> {
     const requestId = randomUUID()
     const run: Run = async (params, full) =>
-      (full ? await db.run(queries.full, params as FullParams) : await db.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
+      (full
+        ? await db.run(queries.full, params as FullParams)
+        : await db.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
     return repeatUnknown(
       () => storeChunk(jobs, requestId, run),
       () => earlier(requestId),
@@ -92,25 +106,51 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
     const holders = new Map(await db.run(queries.holders, [taken.join(SEPARATOR)]))
     if (taken.some((key) => !holders.has(key)) && placed.every(({ place }) => place === 'k')) return undefined
     return placed.map(({ id, place }, n) =>
-      place === 'k'
-        ? { id: holders.get(jobs[n]?.uniqueKey as string) ?? id, inserted: false }
-        : { id, inserted: true },
+      place === 'k' ? { id: holders.get(jobs[n]?.uniqueKey as string) ?? id, inserted: false } : { id, inserted: true },
     )
   }
 
-  async function firstHolder(jobs: readonly NewJob[]): Promise<{ key: string; id: string } | undefined> {
-    const keys = jobs.filter((job) => job.uniqueKey !== null && job.onConflict !== 'skip').map((job) => job.uniqueKey as string)
-    const [row] = await db.run(queries.holders, [keys.join(SEPARATOR)])
-    if (row) return { key: row[0], id: row[1] }
+  /**
+   * The holder of a key that must be free and is not. A holder that may be replaced is none, unless it runs: it went its
+   * way between the two looks, and the next try cancels whoever has the key then.
+   */
+  async function refusingHolder(jobs: readonly NewJob[]): Promise<{ key: string; id: string } | undefined> {
+    const keyed = jobs.filter((job) => job.uniqueKey !== null && job.onConflict !== 'skip')
+    const keys = keyed.map((job) => job.uniqueKey as string)
     const twice = keys.find((key, n) => keys.indexOf(key) !== n)
-    if (twice !== undefined) throw new SpillwayError('unique_conflict', `two jobs of one call have the unique key "${twice}"`)
+    if (twice !== undefined)
+      throw new SpillwayError('unique_conflict', `two jobs of one call have the unique key "${twice}"`)
+    const holders = new Map(await db.run(queries.holders, [keys.join(SEPARATOR)]))
+    for (const { uniqueKey, onConflict } of keyed) {
+      const id = holders.get(uniqueKey as string)
+      if (id === undefined) continue
+      const isReplaced = onConflict === 'replace' && (await db.run(locate, [id]))[0]?.[0] !== 'running'
+      if (!isReplaced) return { key: uniqueKey as string, id }
+    }
     return undefined
+  }
+
+  /** Cancels who holds the keys that are to be taken over, in the order of the keys; a running one is not touched. */
+  async function cancelHolders(jobs: readonly NewJob[], run: RunOne): Promise<void> {
+    const keys = jobs.flatMap((job) => (job.uniqueKey !== null && job.onConflict === 'replace' ? [job.uniqueKey] : []))
+    if (keys.length === 0) return
+    const holders = new Map(await run(queries.holders, [keys.join(SEPARATOR)]))
+    for (const key of [...new Set(keys)].sort()) {
+      const holder = holders.get(key)
+      if (holder === undefined) continue
+      const act = { actor: 'enqueue', reason: `replaced by another job with the unique key ${JSON.stringify(key)}` }
+      await run(cancel, [holder, ...actParams(act, channel), false])
+    }
   }
 
   async function enqueueIn(tx: Executor, jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
     const answers: Enqueued[] = []
     const notices: Notice[] = []
     try {
+      await cancelHolders(jobs, async (statement, params) => {
+        const rows = await tx.execute(statement.text, params)
+        return rows.map((row) => Object.values(row)) as never
+      })
       for (const chunk of chunked(jobs)) {
         const run: Run = async (params, full) => {
           const rows = await tx.execute((full ? queries.full : queries.plain).text, params)
@@ -130,7 +170,8 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
         }
         notices.push(...noticesOf(chunk, placed))
       }
-      if (notices.length > 0) await tx.execute(queries.notify.text, [channel, notices.map(encodeNotice).join(SEPARATOR)])
+      if (notices.length > 0)
+        await tx.execute(queries.notify.text, [channel, notices.map(encodeNotice).join(SEPARATOR)])
     } catch (error) {
       throw translate(error)
     }
@@ -140,7 +181,10 @@ export function producing(db: Database, schema: string, notifier: Notifier): Pro
   return { enqueue, enqueueIn }
 
   /** Runs `attempt`; after a lost connection asks whether it had committed, and only then runs it again. */
-  async function repeatUnknown(attempt: () => Promise<Placed[]>, asked: () => Promise<Placed[] | undefined>): Promise<Placed[]> {
+  async function repeatUnknown(
+    attempt: () => Promise<Placed[]>,
+    asked: () => Promise<Placed[] | undefined>,
+  ): Promise<Placed[]> {
     const until = performance.now() + 30_000
     for (let unknown = false; ; ) {
       try {

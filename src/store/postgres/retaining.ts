@@ -82,7 +82,7 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
 
   return async function retain(limit: number): Promise<Readonly<Record<string, number>>> {
     const [look] = await db.run(queries.look, [])
-    const [terminal, terminalOwn, dlq, dlqOwn, bin, held, requests, counters, aborts, crashes, endedWorkers, causes] =
+    const [terminal, terminalOwn, dlq, dlqOwn, bin, held, requests, counters, aborts, crashes, endedWorkers, causes, idempotencyKeys] =
       look!.map((answer) => answer === 't')
     const { bookkeeping } = queries
     const forget = async (name: keyof typeof bookkeeping) => Number((await db.run(bookkeeping[name], [limit]))[0]![0])
@@ -100,6 +100,7 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       crashes: crashes ? await forget('crashes') : 0,
       endedWorkers: endedWorkers ? await forget('endedWorkers') : 0,
       causes: causes ? await forget('causes') : 0,
+      idempotencyKeys: idempotencyKeys ? await forget('idempotencyKeys') : 0,
       partitions: await dropPartitions(),
     }
   }

@@ -40,10 +40,6 @@ export function columns(...own: string[]): Columns {
  * The select list of a move, in the order of {@link columns}: each column from `alias`, or the given expression
  * where the transition changes it. A column nobody names is carried over, so none can be forgotten.
  */
-export function moved(
-  alias: string,
-  changes: Partial<Record<SnapshotColumn, string>> = {},
-  ...own: string[]
-): Columns {
+export function moved(alias: string, changes: Partial<Record<SnapshotColumn, string>> = {}, ...own: string[]): Columns {
   return new Columns([...SNAPSHOT.map((column) => changes[column] ?? `${alias}.${column}`), ...own])
 }

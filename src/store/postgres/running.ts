@@ -39,10 +39,14 @@ export function running(
         { repeatable: true },
       )
       const tell = (notice: Parameters<Notifier['tell']>[0]) => notifier.tell(notice)
+      const reported = new Set<string>()
       return new Session({
+        reported,
         claims,
         session,
-        settler: new Settler(db.lane(2), settle, preparePartitions, tell),
+        settler: new Settler(db.lane(2), settle, preparePartitions, tell, (group) =>
+          group.some(({ job }) => reported.has(job.id)),
+        ),
         lane: db.lane(1),
         registration: (row as [string])[0],
         queues: info.queues,

@@ -16,6 +16,8 @@ export interface SessionParts {
   readonly claims: ReturnType<typeof claimQueries>
   readonly session: ReturnType<typeof sessionQueries>
   readonly settler: Settler
+  /** Ids of jobs whose attempts have reported progress. */
+  readonly reported: Set<string>
   /** One connection: claims of a registration are numbered in order. */
   readonly lane: Database
   readonly registration: string
@@ -41,7 +43,6 @@ export class Session implements WorkerSession {
   private sent = 0n
   private answered = 0n
   private isClaiming = false
-  private readonly reported = new Set<string>()
 
   constructor(private readonly parts: SessionParts) {
     this.registration = parts.registration
@@ -84,8 +85,8 @@ export class Session implements WorkerSession {
 
   async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
     const settled = await this.parts.settler.settle(settlements)
-    if (this.reported.size > 0) {
-      const ended = settlements.map(({ job }) => job).filter(({ id }) => this.reported.delete(id))
+    if (this.parts.reported.size > 0) {
+      const ended = settlements.map(({ job }) => job).filter(({ id }) => this.parts.reported.delete(id))
       if (ended.length > 0) await this.parts.settler.forgetProgress(ended)
     }
     return settled
@@ -130,7 +131,7 @@ export class Session implements WorkerSession {
   }
 
   async progress(job: ClaimedJob, value: string): Promise<boolean> {
-    this.reported.add(job.id)
+    this.parts.reported.add(job.id)
     const rows = await this.parts.lane.run(this.parts.session.progress, [job.id, job.leaseId, value], {
       repeatable: true,
       patienceMs: 5_000,

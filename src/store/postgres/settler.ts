@@ -1,5 +1,5 @@
-import type { ClaimedJob, JobEnd, Notice, Settled, Settlement } from '../store.js'
 import type { JobState } from '../../job/states.js'
+import type { ClaimedJob, JobEnd, Notice, Settled, Settlement } from '../store.js'
 import type { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import { faultOf, translate } from './errors.js'
@@ -19,6 +19,7 @@ export class Settler {
     private readonly queries: ReturnType<typeof settleQueries>,
     private readonly preparePartitions: () => Promise<unknown>,
     private readonly tell: (notice: Notice) => void,
+    private readonly hasReported: (group: readonly Settlement[]) => boolean,
   ) {}
 
   async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
@@ -28,9 +29,13 @@ export class Settler {
   }
 
   async forgetProgress(jobs: readonly ClaimedJob[]): Promise<void> {
-    await this.lane.run(this.queries.forgetProgress, [numbers(jobs, ({ id }) => id), numbers(jobs, ({ leaseId }) => leaseId)], {
-      repeatable: true,
-    })
+    await this.lane.run(
+      this.queries.forgetProgress,
+      [numbers(jobs, ({ id }) => id), numbers(jobs, ({ leaseId }) => leaseId)],
+      {
+        repeatable: true,
+      },
+    )
   }
 
   async close(): Promise<void> {
@@ -48,7 +53,9 @@ export class Settler {
       answers.set(settlement, { outcome, state })
     let missing = take(group, found, (settlement, state) => answer(settlement, 'applied', state))
     if (missing.length > 0 && repeated) {
-      missing = take(missing, await this.applied(missing), (settlement, state) => answer(settlement, 'already_applied', state))
+      missing = take(missing, await this.applied(missing), (settlement, state) =>
+        answer(settlement, 'already_applied', state),
+      )
     }
     if (missing.length > 0) {
       // Not where the worker left it: it may have been carried to another slot.
@@ -56,14 +63,20 @@ export class Settler {
       missing = take(missing, elsewhere, (settlement, state) => answer(settlement, 'applied', state))
     }
     if (missing.length > 0) {
-      missing = take(missing, await this.applied(missing), (settlement, state) => answer(settlement, 'already_applied', state))
+      missing = take(missing, await this.applied(missing), (settlement, state) =>
+        answer(settlement, 'already_applied', state),
+      )
     }
     for (const settlement of missing) answer(settlement, 'lost', null)
     this.announce(group, answers)
   }
 
   /** Runs the group's statement; a lost connection is repeated, because the fence answers what had been written. */
-  private async write(statements: SettleStatements, group: readonly Settlement[], onUnknown: () => void): Promise<Answers> {
+  private async write(
+    statements: SettleStatements,
+    group: readonly Settlement[],
+    onUnknown: () => void,
+  ): Promise<Answers> {
     const until = performance.now() + PATIENCE_MS
     for (let waitMs = 10; ; ) {
       try {
@@ -110,10 +123,15 @@ export class Settler {
           texts(deaths, (end) => end.errorClass),
           texts(deaths, (end) => end.errorMessage),
           texts(deaths, (end) => end.title),
+          this.hasReported(group),
         ])
       }
       case 'snooze':
-        return this.lane.run(statements.snooze, [ids, leases, numbers(ends(group, 'snooze'), (end) => Math.round(end.delayMs))])
+        return this.lane.run(statements.snooze, [
+          ids,
+          leases,
+          numbers(ends(group, 'snooze'), (end) => Math.round(end.delayMs)),
+        ])
       case 'revoke':
         return this.lane.run(statements.revoke, [ids, leases])
       case 'handback':

@@ -1,11 +1,13 @@
-import type { OperationState, OperationStep } from '../store.js'
-import { type Batch, type Batches, type Refusal } from './batches.js'
+import { SpillwayError } from '../../job/errors.js'
+import type { Operation, OperationState, OperationStep } from '../store.js'
+import type { Batch, Batches, Refusal } from './batches.js'
+import { isId } from './cursor.js'
 import type { Database, Transaction } from './database.js'
 import { faultOf } from './errors.js'
 import { operationOf, type StoredOperation, shown } from './operation-row.js'
 import type { BatchScope, bulkQueries } from './queries/bulk.js'
 import type { operationQueries } from './queries/operations.js'
-import { WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js'
+import { type ScanCursor, WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js'
 
 /** How long a runner has the right to an operation after a step; another takes it over when that has lapsed. */
 const RUNNER_MS = 10_000
@@ -14,6 +16,7 @@ const PENDING_MS = 250
 const WAITING_MS = 100
 const CANARY_MS = 250
 const BATCH = 1_000
+const REPLACED_AT_ONCE = 50
 const START = { at: '-infinity', id: '0' } as const
 
 /** What a step changes in its operation's row. */
@@ -36,8 +39,8 @@ interface Change {
  * One step of an operation: a transaction that locks its row, does one bounded piece of its present phase, and accounts
  * for it.
  *
- * counting → (canary →) moving → revisiting → ended. Counting reads windows of rows without locking them; moving takes
- * windows and passes over what others have locked; revisiting waits for those; at the end it counts what died later.
+ * counting → (canary →) moving → revisiting → newer → ended. Counting reads windows of rows without locking them; moving takes
+ * windows and passes over what others have locked; revisiting goes back to those; at the end it counts what died later.
  */
 export class Stepping {
   constructor(
@@ -51,21 +54,26 @@ export class Stepping {
     try {
       return await this.db.transaction((tx) => this.inside(tx, id, runner))
     } catch (error) {
-      if (faultOf(error) !== 'conflict') throw error
-      // Somebody holds rows for longer than we wait: they are still pending, and others go on meanwhile.
-      const [row] = await this.db.run(this.queries.get, [id])
-      const operation = operationOf(row ?? [])
-      return { operation: shown(operation), waitMs: PENDING_MS }
+      const fault = faultOf(error instanceof SpillwayError ? error.cause : error)
+      // Too many at the same rows: somebody else's turn first.
+      if (fault === 'conflict') return { operation: await this.look(id), waitMs: PENDING_MS }
+      if (fault !== 'final' && fault !== 'unique') throw error
+      // Repeating it cannot help: it ends and says why, rather than seem to run for ever.
+      const why = (error as Error).message.slice(0, 1_000)
+      await this.db.run(this.queries.fail, [id, runner, why])
+      return { operation: await this.look(id), waitMs: null }
     }
+  }
+
+  private async look(id: string): Promise<Operation> {
+    const [row] = await this.db.run(this.queries.get, [id])
+    if (row) return shown(operationOf(row))
+    throw new SpillwayError('operation_not_found', `cannot find operation ${id}: list them with \`spillway operations list\``)
   }
 
   private async inside(tx: Transaction, id: string, runner: string): Promise<OperationStep> {
     const [taken] = await tx.run(this.queries.take, [id, runner, RUNNER_MS])
-    if (!taken) {
-      const [row] = await tx.run(this.queries.get, [id])
-      const operation = operationOf(row ?? [])
-      return { operation: shown(operation), waitMs: null }
-    }
+    if (!taken) return { operation: await this.look(id), waitMs: null }
     const operation = operationOf(taken)
     const change = await this.advance(tx, operation)
     const [row] = await tx.run(this.queries.account, [
@@ -84,7 +92,8 @@ export class Stepping {
       change.preview ?? null,
     ])
     const after = operationOf(row ?? [])
-    return { operation: shown(after), waitMs: after.state === 'running' ? (change.waitMs ?? 0) : null }
+    const paced = change.paceMs === undefined ? 0 : Math.max(0, Math.ceil(after.nextInMs))
+    return { operation: shown(after), waitMs: after.state === 'running' ? Math.max(change.waitMs ?? 0, paced) : null }
   }
 
   private advance(tx: Transaction, operation: StoredOperation): Promise<Change> {
@@ -98,30 +107,42 @@ export class Stepping {
         return this.move(tx, operation)
       case 'revisiting':
         return this.revisit(tx, operation)
+      case 'newer':
+        return this.countNewer(tx, operation)
       default:
         return Promise.resolve({ state: 'done' })
     }
   }
 
   private async count(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { selector, dryRun, canary } = operation
-    const source = operation.action === 'move' ? 'failed' : 'dead'
-    const next = dryRun ? 'ended' : canary === null ? 'moving' : 'canary'
-    if (selector.ids !== undefined) {
-      if (!dryRun) return { phase: next, cursor: START, matched: selector.ids.length }
-    }
-    const window = { selector, snapshot: operation.snapshot, cursor: operation.cursor, limit: COUNT_ROWS, scan: COUNT_ROWS }
+    const { selector, dryRun, canary, snapshot, cursor } = operation
+    const next = canary === null ? 'moving' : 'canary'
+    if (selector.ids !== undefined) return dryRun ? this.previewIds(tx, operation) : { phase: next, matched: selector.ids.length }
+
+    const source = sourceOf(operation)
+    const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS }
     const [statement, values] = this.bulk.count(window, source)
     const [row] = await tx.run(statement, values)
-    const [hits, at, id, ended] = row as [string, string | null, string | null, 't' | 'f']
+    const [hits, at, id] = row as [string, string | null, string | null]
     const matched = Number(hits)
-    if (ended === 'f' && at !== null && id !== null) return { matched, cursor: { at, id } }
+    if (at !== null && id !== null) return { matched, cursor: { at, id } }
     if (!dryRun) return { matched, phase: next, cursor: START }
 
     const first = { ...window, cursor: START, limit: WINDOW_ROWS, scan: WINDOW_ROWS }
-    const [preview, previewValues] = this.bulk.preview(first, source, operation.terms.force)
+    const [preview, previewValues] = this.bulk.preview({ type: 'window', window: first }, source, operation.terms.force)
     const [document] = await tx.run(preview, previewValues)
     return { matched, phase: 'ended', state: 'done', preview: (document as [string])[0] }
+  }
+
+  private async previewIds(tx: Transaction, operation: StoredOperation): Promise<Change> {
+    const { selector, snapshot, terms } = operation
+    const ids = (selector.ids ?? []).filter(isId)
+    const scope = { type: 'ids', ids, selector, snapshot, wait: false } as const
+    const [statement, values] = this.bulk.preview(scope, sourceOf(operation), terms.force)
+    const [row] = await tx.run(statement, values)
+    const [preview] = row as [string]
+    const { looked_at: matched } = JSON.parse(preview) as { looked_at: number }
+    return { matched, phase: 'ended', state: 'done', preview }
   }
 
   /** Sends the canaries ahead, or looks what became of them. Silence never lets the rest follow. */
@@ -132,7 +153,8 @@ export class Stepping {
       const { batch, change } = await this.take(tx, operation, canary ?? 1)
       if (batch.done.length > 0) await tx.run(this.queries.sendAhead, [id, [...batch.done], holdMs])
       else if (change.phase === 'revisiting') return change
-      return { ...change, phase: 'canary', waitMs: CANARY_MS }
+      // What was refused on the way stays behind the cursor.
+      return { ...change, phase: 'canary', cursor: batch.cursor, waitMs: batch.done.length > 0 ? CANARY_MS : 0 }
     }
     const rows = await tx.run(this.queries.canaries, [id])
     const failed = rows.filter(([, outcome]) => outcome === 'failed').length
@@ -166,34 +188,33 @@ export class Stepping {
     } else if (action === 'retry' && maxWaiting > 0) {
       const [row] = await tx.run(this.bulk.waiting, [id, maxWaiting])
       const room = maxWaiting - Number((row as [string])[0])
-      if (room <= 0) return { waitMs: WAITING_MS }
+      // Not for a handful: every batch costs as much as some hundred rows.
+      if (room < Math.min(BATCH, Math.ceil(maxWaiting / 5))) return { waitMs: WAITING_MS }
       limit = Math.min(limit, room)
     }
     const { batch, change } = await this.take(tx, operation, limit)
     const moved = batch.done.length
-    return {
-      ...change,
-      ...(rate === null ? {} : { paceMs: (moved / rate) * 1000, waitMs: Math.ceil((moved / rate) * 1000) }),
-    }
+    return rate === null ? change : { ...change, paceMs: (moved / rate) * 1000 }
   }
 
   /** One window: what matches moves, what is refused is noted, what is locked is noted to be looked at again. */
-  private async take(tx: Transaction, operation: StoredOperation, limit: number): Promise<{ batch: Batch; change: Change }> {
-    const { selector, snapshot, cursor, id, onConflict } = operation
+  private async take(
+    tx: Transaction,
+    operation: StoredOperation,
+    limit: number,
+  ): Promise<{ batch: Batch & { cursor: ScanCursor }; change: Change }> {
+    const { selector, snapshot, cursor, id } = operation
     const { ids } = selector
     const from = Number(cursor.id)
     const some = ids?.slice(from, from + Math.min(limit, WINDOW_IDS)) ?? []
-    const numeric = some.filter((each) => /^\d{1,18}$/.test(each))
     const scope: BatchScope =
       ids === undefined
         ? { type: 'window', window: { selector, snapshot, cursor, limit, scan: WINDOW_ROWS } }
-        : { type: 'ids', ids: numeric, selector: { ...selector }, wait: false }
+        : { type: 'ids', ids: some.filter(isId), selector, snapshot, wait: false }
     const batch = await this.batches.run(tx, operation, scope)
     const missing = ids === undefined ? [] : await this.missing(tx, operation, some, batch)
-    const conflicts = batch.refused.filter(({ code }) => code === 'unique_conflict')
-    const failed = batch.refused.filter(({ code }) => code !== 'unique_conflict' || onConflict !== 'skip')
-    await this.batches.note(tx, id, [...failed, ...missing], 'failed')
-    if (onConflict === 'skip') await this.batches.note(tx, id, conflicts, 'skipped')
+    const refused = await this.refuse(tx, operation, batch.refused)
+    await this.batches.note(tx, id, missing.filter((refusal) => isId(refusal.id)), 'failed')
     await this.batches.note(tx, id, batch.locked.map(lockedRow), 'pending')
     const ended = ids === undefined ? batch.ended : from + some.length >= ids.length
     const next =
@@ -201,57 +222,104 @@ export class Stepping {
         ? { at: batch.at ?? cursor.at, id: batch.id ?? cursor.id }
         : { at: cursor.at, id: String(from + some.length) }
     return {
-      batch,
+      batch: { ...batch, cursor: next },
       change: {
         succeeded: batch.done.length,
-        failed: failed.length + missing.length,
-        skipped: onConflict === 'skip' ? conflicts.length : 0,
+        failed: refused.failed + missing.length,
+        skipped: refused.skipped,
         cursor: ended ? START : next,
         ...(ended ? { phase: 'revisiting' } : {}),
       },
     }
   }
 
-  private async missing(tx: Transaction, { action }: StoredOperation, ids: readonly string[], batch: Batch): Promise<Refusal[]> {
-    const known = new Set([...batch.done, ...batch.locked, ...batch.refused.map(({ id }) => id)])
-    const refusals: Refusal[] = []
-    for (const id of ids) {
-      if (known.has(id)) continue
-      const refusal = /^\d{1,18}$/.test(id)
-        ? await this.batches.sayMissing(tx, id, action as 'retry')
-        : { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
-      // Not numeric ids cannot stand in a row of numbers; they are counted only.
-      if (refusal && /^\d{1,18}$/.test(id)) refusals.push(refusal)
-    }
-    return refusals
+  /** Notes what was refused, as its policy says: with `replace` a conflict is settled in a pass of its own. */
+  private async refuse(
+    tx: Transaction,
+    { id, onConflict }: StoredOperation,
+    refused: readonly Refusal[],
+  ): Promise<{ failed: number; skipped: number }> {
+    const conflicts = onConflict === 'fail' ? [] : refused.filter(({ code }) => code === 'unique_conflict')
+    const failed = onConflict === 'fail' ? refused : refused.filter(({ code }) => code !== 'unique_conflict')
+    await this.batches.note(tx, id, failed, 'failed')
+    if (onConflict === 'skip') await this.batches.note(tx, id, conflicts, 'skipped')
+    else await this.batches.note(tx, id, conflicts.map((it) => ({ ...it, code: 'replace' })), 'pending')
+    return { failed: failed.length, skipped: onConflict === 'skip' ? conflicts.length : 0 }
   }
 
-  /** Waits for the rows that were locked, then counts what died later, and ends. */
+  /** Why named rows were not where the action looks. One named twice is done once, and counted as it went. */
+  private async missing(
+    tx: Transaction,
+    operation: StoredOperation,
+    ids: readonly string[],
+    batch: Batch,
+  ): Promise<Refusal[]> {
+    const known = new Set([...batch.done, ...batch.locked, ...batch.refused.map(({ id }) => id)])
+    const lost = ids.filter((id) => !known.has(id))
+    return this.batches.sayAllMissing(tx, lost, operation)
+  }
+
+  /** Goes back to what is pending until nothing is; what is still locked is looked at in the next pass. */
   private async revisit(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { id, action, selector, snapshot, cursor } = operation
-    const pending = await tx.run(this.queries.pending, [id, BATCH])
-    if (pending.length > 0) {
-      await tx.run(this.queries.patience, [])
-      const ids = pending.map(([jobId]) => jobId)
-      const { ids: _, ...rest } = selector
-      const batch = await this.batches.run(tx, operation, { type: 'ids', ids, selector: rest, wait: true })
-      const gone = ids.filter((each) => !batch.done.includes(each) && !batch.refused.some((refusal) => refusal.id === each))
-      await tx.run(this.queries.settlePending, [id, ids])
-      const vanished = gone.map((jobId) => ({
-        id: jobId,
-        code: 'vanished',
-        message: `somebody else moved job ${jobId} while this ${action} was under way`,
-      }))
-      await this.batches.note(tx, id, [...batch.refused, ...vanished], 'failed')
-      return { succeeded: batch.done.length, failed: batch.refused.length + vanished.length }
-    }
+    const { id, cursor, selector } = operation
+    const pending = await tx.run(this.queries.pending, [id, cursor.id, BATCH])
+    if (pending.length > 0) return this.again(tx, operation, pending)
+    const [left] = await tx.run(this.queries.pending, [id, '0', 1])
+    if (left) return { cursor: START, waitMs: PENDING_MS }
     if (selector.ids !== undefined) return { phase: 'ended', state: 'done' }
+    return { phase: 'newer', cursor: START }
+  }
+
+  private async again(
+    tx: Transaction,
+    operation: StoredOperation,
+    pending: readonly [jobId: string, code: string][],
+  ): Promise<Change> {
+    const { id, action, selector, snapshot, cursor } = operation
+    const replacing = pending.filter(([, code]) => code === 'replace').map(([jobId]) => jobId)
+    const last = pending.at(-1)?.[0] ?? cursor.id
+    if (replacing.length === pending.length) return this.replace(tx, operation, replacing.slice(0, REPLACED_AT_ONCE))
+
+    const ids = pending.filter(([, code]) => code !== 'replace').map(([jobId]) => jobId)
+    const { ids: _, ...rest } = selector
+    const batch = await this.batches.run(tx, operation, { type: 'ids', ids, selector: rest, snapshot, wait: false })
+    const seen = new Set([...batch.done, ...batch.locked, ...batch.refused.map((refusal) => refusal.id)])
+    const vanished = ids.filter((each) => !seen.has(each)).map((jobId) => vanishedRow(jobId, action))
+    await tx.run(this.queries.settlePending, [id, ids.filter((each) => !batch.locked.includes(each))])
+    await this.batches.note(tx, id, vanished, 'failed')
+    const refused = await this.refuse(tx, operation, batch.refused)
+    return {
+      succeeded: batch.done.length,
+      failed: refused.failed + vanished.length,
+      skipped: refused.skipped,
+      cursor: { at: cursor.at, id: replacing.length > 0 ? (ids.at(-1) ?? last) : last },
+    }
+  }
+
+  /** Cancels who holds their keys, and retries them. A holder that runs is left alone, and so is the dead job. */
+  private async replace(tx: Transaction, operation: StoredOperation, ids: readonly string[]): Promise<Change> {
+    const failed: Refusal[] = []
+    let succeeded = 0
+    for (const id of ids) {
+      const answer = await this.batches.replace(tx, operation, id)
+      if (answer === 'again') continue
+      await tx.run(this.queries.settlePending, [operation.id, [id]])
+      if (answer === 'done') succeeded += 1
+      else failed.push(answer)
+    }
+    await this.batches.note(tx, operation.id, failed, 'failed')
+    return { succeeded, failed: failed.length, cursor: { at: operation.cursor.at, id: ids.at(-1) ?? '0' } }
+  }
+
+  /** Counts what died after the operation was bound, and ends. */
+  private async countNewer(tx: Transaction, operation: StoredOperation): Promise<Change> {
+    const { selector, snapshot, cursor } = operation
     const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS, newer: true }
-    const [statement, values] = this.bulk.count(window, action === 'move' ? 'failed' : 'dead')
+    const [statement, values] = this.bulk.count(window, sourceOf(operation))
     const [row] = await tx.run(statement, values)
-    const [hits, at, lastId, ended] = row as [string, string | null, string | null, 't' | 'f']
+    const [hits, at, lastId] = row as [string, string | null, string | null]
     const newer = Number(hits)
-    if (ended === 'f' && at !== null && lastId !== null) return { newer, cursor: { at, id: lastId } }
+    if (at !== null && lastId !== null) return { newer, cursor: { at, id: lastId } }
     return { newer, phase: 'ended', state: 'done' }
   }
 
@@ -268,7 +336,8 @@ export class Stepping {
       const [row] = await tx.run(this.bulk.takeBack, [undoOf as string, cursor.id, BATCH, createdBy])
       const [read, last, ids] = row as [string, string | null, string | null]
       const back = textArrayLength(ids)
-      if (Number(read) > 0 && last !== null) return { matched: back, succeeded: back, cursor: { at: cursor.at, id: last } }
+      if (Number(read) > 0 && last !== null)
+        return { matched: back, succeeded: back, cursor: { at: cursor.at, id: last } }
       return { phase: 'revisiting', cursor: START }
     }
     const rest = await tx.run(this.bulk.elsewhere, [undoOf as string, cursor.id, BATCH])
@@ -284,6 +353,14 @@ export class Stepping {
     }
     return { matched: rest.length, skipped: rest.length, cursor: { at: cursor.at, id: last } }
   }
+}
+
+function sourceOf({ action }: StoredOperation): 'dead' | 'failed' {
+  return action === 'move' ? 'failed' : 'dead'
+}
+
+function vanishedRow(id: string, action: string): Refusal {
+  return { id, code: 'vanished', message: `somebody else moved job ${id} while this ${action} was under way` }
 }
 
 function lockedRow(id: string): Refusal {

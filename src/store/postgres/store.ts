@@ -1,7 +1,10 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Listening, Notice, Store } from '../store.js'
 import { bulk } from './bulk.js'
+import { carrying } from './carrying.js'
 import { Database } from './database.js'
+import { editing } from './editing.js'
+import { idempotent } from './idempotent.js'
 import { inspecting } from './inspecting.js'
 import { Listener } from './listener.js'
 import { migrate, requireSchema, schemaStatus } from './migrate.js'
@@ -10,6 +13,7 @@ import { Notifier } from './notifier.js'
 import { operating } from './operating.js'
 import { producing } from './producing.js'
 import { enqueueQueries } from './queries/enqueue.js'
+import { reporting } from './reporting.js'
 import { running } from './running.js'
 import { upkeep } from './upkeep.js'
 
@@ -52,6 +56,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   }
   const notifier = new Notifier(db, schema, enqueueQueries(schema), hear)
   const duties = upkeep(db, schema)
+  const inspection = inspecting(db, schema)
 
   return {
     schema,
@@ -81,8 +86,12 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...producing(db, schema, notifier),
     ...running(db, schema, notifier, () => duties.preparePartitions()),
     ...duties,
-    ...inspecting(db, schema),
+    ...inspection,
     ...operating(db, schema),
     ...bulk(db, schema),
+    ...editing(db, schema),
+    ...reporting(db, schema),
+    ...carrying(db, schema, inspection),
+    ...idempotent(db, schema, notifier),
   }
 }

@@ -27,13 +27,14 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   return {
     async lead(name, holder, ttlMs): Promise<Lead> {
       const [row] = await db.run(leaders.lead, [name, holder, ttlMs], { repeatable: true, patienceMs: 0 })
-      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, activity] = row!
+      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, activity] = row!
       return {
         leading: leading === 't',
         expiresInMs: Number(expiresInMs),
         nextDueInMs: nextDueInMs === null ? null : Number(nextDueInMs),
         hasExpired: hasExpired === 't',
         hasDeltas: hasDeltas === 't',
+        hasOrphans: hasOrphans === 't',
         activity: activity ?? '',
       }
     },

@@ -14,7 +14,7 @@ create table {{schema}}.operations (
   preview json,
   -- What it is bound to: deaths this snapshot does not see are left alone.
   snapshot pg_snapshot not null default pg_current_snapshot(),
-  phase text not null default 'counting' check (phase in ('counting', 'canary', 'moving', 'revisiting', 'ended')),
+  phase text not null default 'counting' check (phase in ('counting', 'canary', 'moving', 'revisiting', 'newer', 'ended')),
   -- The last row looked at in this phase; for a list of ids, how many of them.
   cursor_at timestamptz not null default '-infinity',
   cursor_id bigint not null default 0,

@@ -3,12 +3,19 @@ import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { Conditions } from './conditions.js'
 import { deadColumns, redriven } from './redriven.js'
-import { namedWindow, sources, type WindowRequest, windowOf } from './selection.js'
+import { countOf, namedWindow, sources, type WindowRequest, windowOf } from './selection.js'
 
 /** What one batch is about: a window of a selector, or rows named by id. */
 export type BatchScope =
   | { readonly type: 'window'; readonly window: WindowRequest }
-  | { readonly type: 'ids'; readonly ids: readonly string[]; readonly selector: Selector; readonly wait: boolean }
+  | {
+      readonly type: 'ids'
+      readonly ids: readonly string[]
+      readonly selector: Selector
+      /** Deaths it does not see are left alone; null: none are. */
+      readonly snapshot: string | null
+      readonly wait: boolean
+    }
 
 /** Who does it, why, and in which operation. */
 export interface BatchAct {
@@ -31,8 +38,8 @@ export interface RetryTerms {
 }
 
 /**
- * What a batch did: ids that moved; rows that did not, as `[id, code, what]`; ids that somebody else had locked; the key
- * of the last row read, and how many rows were read.
+ * What a batch did: ids that moved; rows that did not, as `[id, code, key]`; ids that somebody else had locked or has
+ * changed; the key of the last row read.
  */
 export type BatchRow = [
   done: string | null,
@@ -40,7 +47,6 @@ export type BatchRow = [
   locked: string | null,
   at: string | null,
   id: string | null,
-  read: string,
   /** The scan has come to its end. */
   ended: 't' | 'f',
 ]
@@ -54,32 +60,47 @@ export function bulkQueries(schema: string) {
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
 
-  /** The rows of the scope that match, locked: those another transaction has are passed over, or waited for. */
+  /**
+   * The rows of the scope that match, locked, as they were when the statement began: those another transaction has are
+   * passed over, or waited for; one that was changed meanwhile is left for the next statement, which sees it as it is.
+   */
   const locked = (source: typeof dead, where: Conditions, scope: BatchScope) => {
     const cut =
       scope.type === 'window'
         ? windowOf(schema, source, where, scope.window)
-        : namedWindow(source, where, scope.ids, scope.selector)
+        : namedWindow(source, where, scope.ids, scope.selector, scope.snapshot)
     const how = scope.type === 'ids' && scope.wait ? fragment`for update of d` : fragment`for update of d skip locked`
-    const always = source.always ? fragment` and ${source.always}` : fragment``
+    // Places in a table are found without an index; in one of many partitions they are not unique.
+    const found = source.always
+      ? fragment`d.id = any (array(select id from cut order by id)) and ${source.always}`
+      : fragment`d.ctid = any (array(select spot from cut))`
     return fragment`
       ${cut},
-      held as materialized (
+      locked as materialized (
         select d.id, d.unique_key, d.generation, d.queue, d.deadline, d.tableoid as part, d.ctid as at
           from ${source.table} d
-         where d.id = any (array(select id from cut where hit order by id))${always}
-         order by d.id
+         where ${found}
            ${how}
+      ),
+      held as materialized (
+        select l.* from locked l join cut c on c.id = l.id and c.part = l.part and c.spot = l.at
       )`
   }
+  const text = (at: Fragment) => fragment`to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+  const time = text(new Fragment('at'))
+  const isFull = fragment`(select is_full from filled)`
+  const stand = (scope: BatchScope) =>
+    scope.type === 'ids'
+      ? fragment`null::text, null::bigint, true`
+      : fragment`
+             case when ${isFull} then (select ${time} from cut order by place desc limit 1) else (select ${time} from edge) end,
+             case when ${isFull} then (select id from cut order by place desc limit 1) else (select id from edge) end,
+             not ${isFull} and not exists (select from edge)`
   const answer = (scope: BatchScope, done: string, refused: Fragment) => fragment`
       select (select array_agg(id::text) from ${new Fragment(done)})::text,
              ${refused},
-             (select array_agg(c.id::text) from cut c where c.hit and not exists (select from held h where h.id = c.id))::text,
-             (select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') from cut order by place desc limit 1),
-             (select id from cut order by place desc limit 1),
-             (select count(*) from cut),
-             ${scope.type === 'ids' ? fragment`true` : fragment`(select count(*) from win) = (select count(*) from cut) and (select count(*) from win) < ${new Fragment(String(scope.window.scan))}`}`
+             (select array_agg(c.id::text) from cut c where not exists (select from held h where h.id = c.id))::text,
+             ${stand(scope)}`
   const none = fragment`null::text`
 
   /** What else is kept about a job that is gone for good. */
@@ -118,6 +139,7 @@ export function bulkQueries(schema: string) {
       const found = locked(dead, where, scope)
       const value = (given: unknown, type: string) => where.value(given, type).quoted
       const time = (ms: number | null) => `to_timestamp(${value(ms, 'float8')} / 1000)`
+      const runAt = time(terms.runAtMs)
       const { changes, capped, passed } = redriven(schema, {
         by: value(act.actor, 'text'),
         why: value(act.reason, 'text'),
@@ -127,10 +149,10 @@ export function bulkQueries(schema: string) {
         force: value(terms.force, 'boolean'),
         queue: value(terms.queue, 'text'),
         priority: value(terms.priority, 'smallint'),
-        runAt: time(terms.runAtMs),
+        runAt,
         maxAttempts: value(terms.maxAttempts, 'integer'),
         deadline: time(terms.deadlineMs),
-        payload: value(terms.payload, 'json'),
+        payload: terms.payload === null ? null : value(terms.payload, 'json'),
       })
       const statement = sql<unknown[], BatchRow>`
       with ${found},
@@ -141,7 +163,7 @@ export function bulkQueries(schema: string) {
       ),
       keyed as (
         insert into ${table('unique_keys')} (key, job_id)
-        select unique_key, id from judged where unique_key is not null and code is null order by unique_key
+        select unique_key, id from judged where unique_key is not null and code is null order by unique_key, id
         on conflict (key) do nothing
         returning job_id
       ),
@@ -155,18 +177,18 @@ export function bulkQueries(schema: string) {
         returning ${moved('d', {}, ...deadColumns('d'))}
       ),
       ${departed('gone', 'retried')},
-      again as materialized (
-        select ${moved('g', changes, 'g.dlq_at')}
-          from gone g
-      ),
       now_ready as (
         insert into ${table('ready_entries')} (${columns('position', 'slot')})
-        select ${moved('a', {}, position, head)} from again a where a.run_at <= now() order by a.dlq_at, a.id
+        select ${moved('g', changes, position, head)}
+          from (select * from gone order by dlq_at, id) g
+         where ${new Fragment(runAt)} is null or ${new Fragment(runAt)} <= now()
         returning id, queue, priority, position
       ),
       later as (
         insert into ${table('deferred_jobs')} (${columns('state', 'due_at')})
-        select ${moved('a', {}, "'scheduled'", 'a.run_at')} from again a where a.run_at > now()
+        select ${moved('g', changes, "'scheduled'", runAt)}
+          from gone g
+         where ${new Fragment(runAt)} > now()
         returning id, run_at
       ),
       notified as (
@@ -179,7 +201,7 @@ export function bulkQueries(schema: string) {
       told as (select count(*) from notified)
       ${answer(
         scope,
-        'again',
+        'gone',
         fragment`(select json_agg(json_build_array(j.id::text, coalesce(j.code, 'unique_conflict'), j.unique_key))
                   from judged j where not exists (select from cleared c where c.id = j.id))::text`,
       )}
@@ -395,14 +417,17 @@ export function bulkQueries(schema: string) {
       select (select count(*) from looked), (select max(id) from looked), (select array_agg(id::text) from ruled)::text`,
 
     /** Where what a retry moved is now, of ids above $2, $3 at most: what could not be taken back. */
-    elsewhere: sql<
-      [operation: string, after: string, limit: number],
-      [id: string, state: string]
-    >`
+    elsewhere: sql<[operation: string, after: string, limit: number], [id: string, state: string]>`
       select id, state from (
         select id, 'available' as state from ${table('ready_entries')} where last_operation = $1::bigint and id > $2::bigint
         union all
         select id, state from ${table('deferred_jobs')} where last_operation = $1::bigint and id > $2::bigint
+        union all
+        select id, state from ${table('waiting_jobs')} where last_operation = $1::bigint and id > $2::bigint
+        union all
+        select id, state from ${table('held_entries')} where last_operation = $1::bigint and id > $2::bigint
+        union all
+        select id, 'discarded' from ${table('dlq_bin')} where last_operation = $1::bigint and id > $2::bigint
         union all
         select id, 'running' from ${table('leases')} where last_operation = $1::bigint and id > $2::bigint
         union all
@@ -413,29 +438,57 @@ export function bulkQueries(schema: string) {
        order by id
        limit $3`,
 
+    /** Where each of these is now; no row: nowhere. Index: those on id. */
+    whereabouts: sql<[ids: string[]], [id: string, state: string]>`
+      select i.id, p.state
+        from unnest($1::bigint[]) as i(id)
+        cross join lateral (
+          select 'archived' as state from ${dead.table} where id = i.id
+          union all
+          select 'available' from ${table('ready_entries')} where id = i.id
+          union all
+          select 'running' from ${table('leases')} where id = i.id
+          union all
+          select state from ${table('deferred_jobs')} where id = i.id
+          union all
+          select state from ${table('waiting_jobs')} where id = i.id
+          union all
+          select state from ${table('held_entries')} where id = i.id
+          union all
+          select state from ${table('terminal_entries')} where id = i.id
+          union all
+          select 'discarded' from ${table('dlq_bin')} where id = i.id
+          limit 1) as p`,
+
+    /** Who holds the key of a dead job. No row: nobody, or it is not dead. */
+    holderOf: sql<[id: string], [holder: string, isRunning: 't' | 'f']>`
+      select k.job_id, exists (select from ${table('leases')} l where l.id = k.job_id)
+        from ${dead.table} d join ${table('unique_keys')} k on k.key = d.unique_key
+       where d.id = $1::bigint`,
+
     /** How many jobs of an operation wait to be claimed, counted to $2 and no further. Index: ready_N_operation. */
     waiting: sql<[operation: string, enough: number], [n: string]>`
       select count(*) from (
         select 1 from ${table('ready_entries')} where last_operation = $1::bigint limit $2) as some`,
 
-    /** How many rows of a window match, for counting without touching them. */
-    count(window: WindowRequest, source: 'dead' | 'failed'): Asked<[hits: string, at: string | null, id: string | null, ended: 't' | 'f']> {
+    /** How many rows of a scan match, without touching them, and where it stopped: null where it came to its end. */
+    count(window: WindowRequest, source: 'dead' | 'failed'): Asked<[hits: string, at: string | null, id: string | null]> {
       const where = new Conditions()
-      const cut = windowOf(schema, source === 'dead' ? dead : failed, where, window)
-      const statement = sql<unknown[], [hits: string, at: string | null, id: string | null, ended: 't' | 'f']>`
-      with ${cut}
-      select (select count(*) from win where hit),
-             (select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') from win order by at desc, id desc limit 1),
-             (select id from win order by at desc, id desc limit 1),
-             (select count(*) from win) < ${new Fragment(String(window.scan))}`
+      const statement = sql<unknown[], [hits: string, at: string | null, id: string | null]>`
+      with ${countOf(schema, source === 'dead' ? dead : failed, where, window)}
+      select c.hits, ${text(new Fragment('e.at'))}, e.id
+        from counted c left join edge e on true`
       return [statement, where.values]
     },
 
     /** Samples and counts by cause of a window, and what a retry would refuse: what a preview shows. */
-    preview(window: WindowRequest, source: 'dead' | 'failed', force: boolean): Asked<[document: string]> {
+    preview(scope: BatchScope, source: 'dead' | 'failed', force: boolean): Asked<[document: string]> {
       const where = new Conditions()
       const origin = source === 'dead' ? dead : failed
-      const cut = windowOf(schema, origin, where, window)
+      const cut =
+        scope.type === 'window'
+          ? windowOf(schema, origin, where, scope.window)
+          : namedWindow(origin, where, scope.ids, scope.selector, scope.snapshot)
       const capped = fragment`(not ${where.value(force, 'boolean')} and d.generation >= coalesce((select (q.policy ->> 'maxGenerations')::integer from ${table('queues')} q where q.queue = d.queue), 10))`
       const statement = sql<unknown[], [document: string]>`
       with ${cut},
@@ -445,7 +498,6 @@ export function bulkQueries(schema: string) {
                     when d.unique_key is not null and exists (select from ${table('unique_keys')} k where k.key = d.unique_key)
                       then 'unique_conflict' end as refused
           from cut c join ${origin.table} d on d.id = c.id
-         where c.hit
       )
       select json_build_object(
                'looked_at', (select count(*) from rows),

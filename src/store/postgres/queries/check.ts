@@ -107,7 +107,7 @@ export function checkQueries(schema: string) {
           ' union all ',
         )}))
       union all
-      (select reason, sum(n) from ${table('counters')} where what = 'gone' group by reason order by reason)`,
+      (select reason, sum(n) from ${table('counters')} where what in ('gone', 'expired') group by reason order by reason)`,
 
     /** Jobs by place and state. */
     census: sql<[], [place: string, state: string, n: string]>`

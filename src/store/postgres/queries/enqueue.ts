@@ -133,7 +133,7 @@ export function enqueueQueries(schema: string) {
 
     /** Tells listeners; delivered when the transaction commits. */
     notify: sql<[channel: string, payloads: Texts], []>`
-      select pg_notify($1, payload)
+      select pg_notify($1, payload)::text
         from unnest(string_to_array($2, E'\x1f')) as payload`,
 
     /** The same in a transaction of its own that does not wait for the disk: a lost notice costs one poll. */
@@ -142,4 +142,3 @@ export function enqueueQueries(schema: string) {
         from unnest(string_to_array($2, E'\x1f')) as payload`,
   }
 }
-

@@ -2,15 +2,17 @@ import { Identifier, sql } from '../sql.js'
 
 export function foldQueries(schema: string) {
   const deltas = new Identifier(schema, 'cause_deltas')
+  const hours = new Identifier(schema, 'cause_hours')
 
   return {
     /**
-     * Folds at most $1 deltas into the counts of their causes; the sum of both never changes.
+     * Folds at most $1 deltas into the counts of their causes and, arrivals, into those of their hours; the sum of both
+     * never changes. Hours of before yesterday go, at most 1,000 at a time.
      *
      * Locks: skips deltas that another fold takes; causes in one order. Always answers one row.
      */
     fold: sql<[limit: number], [folded: string]>`
-      with taken as (
+      with taken as materialized (
         delete from ${deltas}
          where ctid = any (array(select ctid from ${deltas} limit $1 for update skip locked))
         returning queue, cause, n, at
@@ -26,6 +28,20 @@ export function foldQueries(schema: string) {
            set count = c.count + s.n, last_at = greatest(c.last_at, s.at)
           from sums s
          where c.queue = s.queue and c.cause = s.cause
+      ),
+      arrived as (
+        insert into ${hours} as h (queue, cause, hour, n)
+        select queue, cause, date_trunc('hour', at, 'UTC'), sum(n)
+          from taken
+         where n > 0 and at > now() - interval '2 days'
+         group by 1, 2, 3
+         order by 1, 2, 3
+        on conflict (queue, cause, hour) do update set n = h.n + excluded.n
+      ),
+      forgotten as (
+        delete from ${hours}
+         where ctid = any (array(select ctid from ${hours} where hour < now() - interval '2 days' limit 1000
+                                    for update skip locked))
       )
       select count(*) from taken`,
   }

@@ -7,6 +7,7 @@ export type LeadRow = [
   nextDueInMs: string | null,
   hasExpired: string | null,
   hasDeltas: string | null,
+  hasOrphans: string | null,
   activity: string | null,
 ]
 
@@ -47,6 +48,9 @@ export function leaderQueries(schema: string) {
                or exists (select from ${table('deferred_jobs')} where deadline <= now())
                or exists (select from ${table('waiting_jobs')} where deadline <= now()) end,
              case when exists (select from led) then exists (select from ${table('cause_deltas')}) end,
+             case when exists (select from led) then
+               exists (select from ${table('operations')}
+                        where state = 'running' and (runner is null or runner_until < now())) end,
              case when exists (select from led) then
                (select last_value::text from ${table('job_ids')}) || '/' || (${ringBytes}) end`,
 

@@ -55,7 +55,7 @@ const OPERATION = [
   "date_part('epoch', created_at) * 1000",
   "date_part('epoch', started_at) * 1000",
   "date_part('epoch', finished_at) * 1000",
-  '(select u.id from {{operations}} u where u.undo_of = o.id and u.state not in (\'failed\', \'cancelled\') limit 1)',
+  "(select u.id from {{operations}} u where u.undo_of = o.id and u.state not in ('failed', 'cancelled') limit 1)",
 ] as const
 
 export function operationQueries(schema: string) {
@@ -138,7 +138,7 @@ export function operationQueries(schema: string) {
            set phase = $2, cursor_at = $3::timestamptz, cursor_id = $4::bigint, matched = matched + $5::bigint,
                succeeded = succeeded + $6::bigint, skipped = skipped + $7::bigint, failed = failed + $8::bigint,
                newer_left_alone = newer_left_alone + $9::bigint,
-               next_at = greatest(next_at, clock_timestamp()) + $10::float8 * interval '1 millisecond',
+               next_at = greatest(next_at, clock_timestamp() - interval '100 milliseconds') + $10::float8 * interval '1 millisecond',
                state = $11, state_reason = $12, preview = coalesce($13::json, preview),
                finished_at = case when $11 in ('done', 'cancelled', 'failed') then now() end
          where id = $1::bigint
@@ -154,9 +154,11 @@ export function operationQueries(schema: string) {
       on conflict (operation_id, job_id) do update
          set outcome = excluded.outcome, code = excluded.code, message = excluded.message`,
 
-    /** What has to be looked at again, by ids, $2 at most. */
-    pending: sql<[id: string, limit: number], [jobId: string, code: string]>`
-      select job_id, code from ${rows} where operation_id = $1::bigint and outcome = 'pending' order by job_id limit $2`,
+    /** What has to be looked at again, of ids above $2, $3 at most. */
+    pending: sql<[id: string, after: string, limit: number], [jobId: string, code: string]>`
+      select job_id, code from ${rows}
+       where operation_id = $1::bigint and job_id > $2::bigint and outcome = 'pending'
+       order by job_id limit $3`,
 
     settlePending: sql<[id: string, jobIds: string[]], []>`
       delete from ${rows} where operation_id = $1::bigint and job_id = any ($2::bigint[]) and outcome = 'pending'`,
@@ -189,6 +191,11 @@ export function operationQueries(schema: string) {
                when exists (select from ${new Identifier(schema, 'ready_entries')} r
                              where r.id = c.job_id and r.generation = c.generation)
                  then 'open'
+               when exists (select from ${new Identifier(schema, 'deferred_jobs')} d
+                             where d.id = c.job_id and d.generation = c.generation and d.state = 'available')
+                 or exists (select from ${new Identifier(schema, 'waiting_jobs')} w
+                             where w.id = c.job_id and w.generation = c.generation)
+                 then 'open'
                when exists (select from ${new Identifier(schema, 'leases')} l
                              where l.id = c.job_id and l.generation = c.generation
                                and l.attempt + l.crash_attempt <= l.charge_base)
@@ -219,7 +226,16 @@ export function operationQueries(schema: string) {
 
     /** running ↔ paused, running or paused → cancelled: $2 is where it goes, $3 from where. With its audit row. */
     control: sql<
-      [id: string, to: string, from: string[], stateReason: string | null, actor: string, reason: string | null, requestId: string | null, channel: string],
+      [
+        id: string,
+        to: string,
+        from: string[],
+        stateReason: string | null,
+        actor: string,
+        reason: string | null,
+        requestId: string | null,
+        channel: string,
+      ],
       OperationRow
     >`
       with changed as (
@@ -241,7 +257,15 @@ export function operationQueries(schema: string) {
       select ${row} from changed o, told`,
 
     setRate: sql<
-      [id: string, rate: number | null, maxWaiting: number | null, actor: string, reason: string | null, requestId: string | null, channel: string],
+      [
+        id: string,
+        rate: number | null,
+        maxWaiting: number | null,
+        actor: string,
+        reason: string | null,
+        requestId: string | null,
+        channel: string,
+      ],
       OperationRow
     >`
       with changed as (
@@ -259,8 +283,11 @@ export function operationQueries(schema: string) {
       told as (select pg_notify($7, 'o') from changed)
       select ${row} from changed o, told`,
 
-    /** How long a statement may wait for a row that is locked. Ends with the transaction. */
-    patience: sql<[], []>`select set_config('lock_timeout', '500ms', true)`,
+    /** running → failed, with the error, unless another runner has it by now. */
+    fail: sql<[id: string, runner: string, why: string], []>`
+      update ${operations}
+         set state = 'failed', state_reason = $3, finished_at = now(), runner = null, runner_until = null
+       where id = $1::bigint and state = 'running' and (runner is null or runner = $2 or runner_until < clock_timestamp())`,
 
     notify: sql<[channel: string], []>`select pg_notify($1, 'o')`,
   }

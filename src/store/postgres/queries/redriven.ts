@@ -19,7 +19,8 @@ export interface RedriveTerms {
   readonly runAt: string
   readonly maxAttempts: string
   readonly deadline: string
-  readonly payload: string
+  /** Null where there is none and the text may say so; a parameter that is null will do as well. */
+  readonly payload: string | null
   readonly force: string
 }
 
@@ -46,7 +47,10 @@ export function redriven(schema: string, terms: RedriveTerms) {
       'run_lease', ${runLease}, 'before', ${before})::text`
   const payloadBefore = `case when octet_length(g.payload::text) <= ${KEPT_PAYLOAD_BYTES} then g.payload::text
       else '{"spillway_omitted":"too large"}' end`
-  const entryWithPayload = `case when ${terms.payload} is null then ${entry}
+  const entryWithPayload =
+    terms.payload === null
+      ? entry
+      : `case when ${terms.payload} is null then ${entry}
       else left(${entry}, -1) || ', "payload_before" : ' || ${payloadBefore} || '}' end`
 
   const changes: Partial<Record<SnapshotColumn, string>> = {
@@ -65,7 +69,7 @@ export function redriven(schema: string, terms: RedriveTerms) {
     handbacks: '0::smallint as handbacks',
     queue: `coalesce(${terms.queue}, g.queue) as queue`,
     history: `${table('append_history')}(g.history, ${entryWithPayload}) as history`,
-    payload: `coalesce(${terms.payload}, g.payload) as payload`,
+    payload: terms.payload === null ? 'g.payload' : `coalesce(${terms.payload}, g.payload) as payload`,
   }
 
   const maxGenerations = (alias: string) =>

@@ -21,6 +21,7 @@ export type RetainLookRow = [
   crashes: string,
   endedWorkers: string,
   causes: string,
+  idempotencyKeys: string,
 ]
 
 const DEFAULTS = DEFAULT_POLICY.retention
@@ -107,6 +108,11 @@ export function retainQueries(schema: string) {
         insert into ${table('cause_deltas')} (queue, cause, n)
         select queue, cause, -count(*) from gone group by queue, cause
       ),
+      departed as (
+        insert into ${counters} (queue, kind, reason, what, n)
+        select queue, kind, 'expired', 'departed', count(*) from gone group by queue, kind
+      ),
+      no_versions as (delete from ${table('payload_versions')} v using gone g where v.job_id = g.id),
       ${counted(counters)}
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
 
@@ -124,7 +130,8 @@ export function retainQueries(schema: string) {
              exists (select from ${table('aborts')} where at < now() - interval '1 hour'),
              exists (select from ${table('crashes')} where at < now() - interval '25 hours'),
              exists (select from ${table('ended_workers')} where ended_at < now() - interval '25 hours'),
-             exists (select from ${table('dlq_causes')} where count = 0 and last_at < now() - interval '90 days')`,
+             exists (select from ${table('dlq_causes')} where count = 0 and last_at < now() - interval '90 days'),
+             exists (select from ${table('idempotency_keys')} where created_at < now() - interval '24 hours')`,
 
     /** By retention class, so that rows kept for years never stand before those kept for a day. */
     terminal: ([0, 1, 2, 3] as const).map((retentionClass) =>
@@ -189,6 +196,7 @@ export function retainQueries(schema: string) {
     bookkeeping: {
       requests: forget(table('requests'), fragment`at < now() - interval '1 hour'`),
       counters: forget(counters, fragment`minute < now() - interval '90 days'`),
+      idempotencyKeys: forget(table('idempotency_keys'), fragment`created_at < now() - interval '24 hours'`),
       aborts: forget(table('aborts'), fragment`at < now() - interval '1 hour'`),
       // Convictions look back 24 h.
       crashes: forget(table('crashes'), fragment`at < now() - interval '25 hours'`),

@@ -1,5 +1,5 @@
 import type { Selector } from '../../../job/selector.js'
-import { Fragment, fragment, Identifier, join } from '../sql.js'
+import { Fragment, fragment, Identifier, join, whole } from '../sql.js'
 import type { Conditions } from './conditions.js'
 
 /** Rows one window reads at most: what does not match costs time too. */
@@ -56,81 +56,130 @@ export function sources(schema: string): Readonly<Record<'dead' | 'failed', Sour
   }
 }
 
+/** The lines of a scan in order, and what of them belongs. */
+interface Scan {
+  /** `select id, at, spot, part, bytes, hit, lead … order by lead, at, id limit …`. */
+  readonly rows: Fragment
+  /** The key of the last row that the scan may read; no row where it ends before. */
+  readonly edge: Fragment
+}
+
 /**
- * The next rows that a selector is about, oldest first, as the CTE `cut (id, at, hit, n)`: a run of rows read in order,
- * of which at most `limit` match and at most 8 MiB do. Nothing is locked.
+ * The next rows that a selector is about, oldest first, as the CTE `cut (id, at, part, spot, place)`: the first `limit`
+ * that match among the next `scan`, and at most 8 MiB of them. Nothing is locked. Reading stops at the last match, so a
+ * selector that matches everything reads no more than it takes. Beside it stand `hits` (what matched, before the bound
+ * on bytes), `filled` (whether it ended because it had enough) and `edge` (where the scan stops when it finds too few).
  *
- * A single filter leads through its own index; of several, one leads and the others are looked at row by row, so the
- * window is bounded by the rows it reads. A row belongs to the operation if its snapshot saw the death; one without a
- * transaction id (imported) always does.
+ * A single filter leads through its own index; of several, one leads and the others are looked at row by row. A row
+ * belongs to the operation if its snapshot saw the death; one without a transaction id (imported) always does.
  */
 export function windowOf(schema: string, source: Source, where: Conditions, request: WindowRequest): Fragment {
-  const { selector, snapshot, cursor, limit, scan, newer = false } = request
-  const at = new Fragment(`d.${source.at}`)
-  const xid = new Fragment(`d.${source.xid}`)
-  const seen = fragment`coalesce(pg_visible_in_snapshot(${xid}, ${where.value(snapshot, 'pg_snapshot')}), true)`
-  const belongs = newer ? fragment`not ${seen}` : seen
-  const { lead, others } = filters(where, selector, source)
-  const hit = join([belongs, ...others], ' and ')
-  const behind = fragment`${where.value(cursor.at, 'timestamptz')}, ${where.value(cursor.id, 'bigint')}`
-  const scanned = where.value(scan, 'bigint')
-  const always = source.always ? fragment`${source.always} and ` : fragment``
-  const size = fragment`pg_column_size(d.payload) + coalesce(pg_column_size(d.history), 0) as bytes`
-
-  const read =
-    lead?.kind === 'tag' && source.at === 'dlq_at'
-      ? fragment`
-        select d.id, ${at} as at, ${size}, (${hit}) as hit
-          from ${new Identifier(schema, 'dlq_tags')} t
-          join ${source.table} d on d.id = t.id
-         where t.tag = ${lead.value}
-           and (t.tag, t.dlq_at, t.id) > (${lead.value}, ${behind})
-         order by t.tag, t.dlq_at, t.id
-         limit ${scanned}`
-      : lead?.kind === 'column'
-        ? fragment`
-        select d.id, ${at} as at, ${size}, (${hit}) as hit
-          from ${source.table} d
-         where ${always}(${lead.column}, ${at}, d.id) > (${lead.value}, ${behind})
-           and (${lead.column}, ${at}) <= (${lead.value}, 'infinity'::timestamptz)
-         order by ${lead.column}, ${at}, d.id
-         limit ${scanned}`
-        : fragment`
-        select d.id, ${at} as at, ${size}, (${hit}) as hit
-          from ${source.table} d
-         where ${always}(${at}, d.id) > (${behind})
-         order by ${at}, d.id
-         limit ${scanned}`
-
+  const { rows, edge } = scanOf(schema, source, where, request)
+  const limit = where.value(request.limit, 'bigint')
   return fragment`
-      win as materialized (${read}
-      ),
-      numbered as (
-        select id, at, hit,
-               count(*) filter (where hit) over run as n,
-               coalesce(sum(bytes) filter (where hit) over run, 0) as total,
-               row_number() over run as place
-          from win
-        window run as (order by at, id)
+      hits as materialized (
+        select id, at, part, spot, bytes
+          from (${rows}) as run
+         where hit
+         order by lead, at, id
+         limit ${limit}
       ),
       cut as materialized (
-        select id, at, hit, place from numbered
-         where n <= ${where.value(limit, 'bigint')} and (n <= 1 or total <= ${new Fragment(String(WINDOW_BYTES))})
+        select id, at, part, spot, place
+          from (select *, sum(bytes) over run as total, row_number() over run as place
+                  from hits window run as (order by at, id)) as sized
+         where place = 1 or total <= ${new Fragment(String(WINDOW_BYTES))}
+      ),
+      filled as materialized (
+        select (select count(*) from hits) >= ${limit} or (select count(*) from cut) < (select count(*) from hits) as is_full
+      ),
+      edge as materialized (${edge}
       )`
 }
 
-/** Named rows, in the order given, as the CTE `cut`; those that are not there are missing. */
-export function namedWindow(source: Source, where: Conditions, ids: readonly string[], selector: Selector): Fragment {
+/** How many of the next `scan` rows match, as the CTE `counted (hits)`, beside `edge`. */
+export function countOf(schema: string, source: Source, where: Conditions, request: WindowRequest): Fragment {
+  const { rows, edge } = scanOf(schema, source, where, request)
+  return fragment`
+      counted as materialized (
+        select count(*) filter (where hit) as hits from (${rows}) as run
+      ),
+      edge as materialized (${edge}
+      )`
+}
+
+function scanOf(schema: string, source: Source, where: Conditions, request: WindowRequest): Scan {
+  const { selector, snapshot, cursor, scan, newer = false } = request
+  const at = new Fragment(`d.${source.at}`)
+  const belongs = belonging(source, where, snapshot, newer)
+  const { lead, others } = filters(where, selector, source)
+  const hit = join([belongs, ...others], ' and ')
+  const behind = fragment`${where.value(cursor.at, 'timestamptz')}, ${where.value(cursor.id, 'bigint')}`
+  // Part of the text: with a bound it does not know, a generic plan sorts the whole table.
+  const scanned = whole(scan)
+  const always = source.always ? fragment`${source.always} and ` : fragment``
+  const of = (key: Fragment) => fragment`d.id, ${at} as at, d.tableoid as part, d.ctid as spot, ${key} as lead,
+               pg_column_size(d.payload) + coalesce(pg_column_size(d.history), 0) as bytes, (${hit}) as hit`
+  const keys = fragment`${at} as at, d.id`
+
+  if (lead?.kind === 'tag') {
+    const from = fragment`
+          from ${new Identifier(schema, 'dlq_tags')} t
+          join ${source.table} d on d.id = t.id
+         where (t.tag, t.dlq_at, t.id) > (${lead.value}, ${behind})
+           and (t.tag, t.dlq_at) <= (${lead.value}, 'infinity'::timestamptz)
+         order by t.tag, t.dlq_at, t.id`
+    return ordered(from, of(new Fragment('t.tag')), keys, scanned)
+  }
+  if (lead) {
+    const from = fragment`
+          from ${source.table} d
+         where ${always}(${lead.column}, ${at}, d.id) > (${lead.value}, ${behind})
+           and (${lead.column}, ${at}) <= (${lead.value}, 'infinity'::timestamptz)
+         order by ${lead.column}, ${at}, d.id`
+    return ordered(from, of(lead.column), keys, scanned)
+  }
+  const from = fragment`
+          from ${source.table} d
+         where ${always}(${at}, d.id) > (${behind})
+         order by ${at}, d.id`
+  return ordered(from, of(new Fragment('null::text')), keys, scanned)
+}
+
+function ordered(from: Fragment, what: Fragment, keys: Fragment, scanned: Fragment): Scan {
+  return {
+    rows: fragment`
+        select ${what}${from}
+         limit ${scanned}`,
+    edge: fragment`
+        select ${keys}${from}
+        offset ${scanned} - 1 limit 1`,
+  }
+}
+
+/** Whether a row `d` died before the operation's snapshot, or (`newer`) after it. */
+function belonging(source: Source, where: Conditions, snapshot: string, newer: boolean): Fragment {
+  const xid = new Fragment(`d.${source.xid}`)
+  const seen = fragment`coalesce(pg_visible_in_snapshot(${xid}, ${where.value(snapshot, 'pg_snapshot')}), true)`
+  return newer ? fragment`not ${seen}` : seen
+}
+
+/**
+ * Named rows, in the order given, as the CTE `cut`; those that are not there, do not match, or died after `snapshot`
+ * (null: whenever) are missing.
+ */
+export function namedWindow(source: Source, where: Conditions, ids: readonly string[], selector: Selector, snapshot: string | null): Fragment {
   const { lead, others } = filters(where, selector, source)
   const conditions = [
     ...(source.always ? [source.always] : []),
+    ...(snapshot === null ? [] : [belonging(source, where, snapshot, false)]),
     ...(lead ? [lead.kind === 'column' ? fragment`${lead.column} = ${lead.value}` : fragment`${lead.value} = any (d.tags)`] : []),
     ...others,
   ]
   const also = conditions.length > 0 ? fragment` where ${join(conditions, ' and ')}` : fragment``
   return fragment`
       cut as materialized (
-        select d.id, ${new Fragment(`d.${source.at}`)} as at, true as hit, i.place
+        select d.id, ${new Fragment(`d.${source.at}`)} as at, d.tableoid as part, d.ctid as spot, i.place
           from unnest(${where.value(ids, 'bigint[]')}) with ordinality as i(id, place)
           join ${source.table} d on d.id = i.id${also}
       )`
@@ -141,7 +190,11 @@ type Lead =
   | { readonly kind: 'tag'; readonly value: Fragment }
 
 /** The filter that leads through an index, rarest kind first, and the conditions on the rows it leads to. */
-function filters(where: Conditions, selector: Selector, source: Source): { lead: Lead | undefined; others: Fragment[] } {
+function filters(
+  where: Conditions,
+  selector: Selector,
+  source: Source,
+): { lead: Lead | undefined; others: Fragment[] } {
   const { cause, tag, kind, reason, queue, error, since, until } = selector
   const columns = [
     ['cause', cause],
@@ -151,7 +204,10 @@ function filters(where: Conditions, selector: Selector, source: Source): { lead:
   ] as const
   // Of failed jobs only the queue has an index.
   const indexed = source.at === 'dlq_at' ? columns : columns.filter(([column]) => column === 'queue')
-  const leading = tag !== undefined && source.at === 'dlq_at' && cause === undefined ? undefined : indexed.find(([, value]) => value !== undefined)
+  const leading =
+    tag !== undefined && source.at === 'dlq_at' && cause === undefined
+      ? undefined
+      : indexed.find(([, value]) => value !== undefined)
   const others: Fragment[] = []
   let lead: Lead | undefined
   if (leading) {
@@ -165,7 +221,9 @@ function filters(where: Conditions, selector: Selector, source: Source): { lead:
   if (tag !== undefined && lead?.kind !== 'tag') others.push(fragment`${where.value(tag)} = any (d.tags)`)
   if (error !== undefined) {
     const pattern = where.value(`%${error.replace(/[\\%_]/g, '\\$&')}%`)
-    others.push(fragment`(coalesce(d.error_message ilike ${pattern}, false) or coalesce(d.error_class ilike ${pattern}, false))`)
+    others.push(
+      fragment`(coalesce(d.error_message ilike ${pattern}, false) or coalesce(d.error_class ilike ${pattern}, false))`,
+    )
   }
   if (since !== undefined) others.push(where.compare(`d.${source.at} >=`, since.toISOString(), 'timestamptz'))
   if (until !== undefined) others.push(where.compare(`d.${source.at} <`, until.toISOString(), 'timestamptz'))

@@ -26,6 +26,8 @@ export interface SettleStatements {
       errorClasses: Texts,
       errorMessages: Texts,
       titles: Texts,
+      /** Whether any of them has reported progress. */
+      reported: boolean,
     ],
     SettledRow
   >
@@ -113,6 +115,13 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
          using gone g
          where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
       )`
+  // Once for each queue: a batch has few.
+  const policies = fragment`
+      policies as materialized (
+        select d.queue, coalesce(q.dlq_enabled, true) as dlq_enabled, q.retention
+          from (select distinct queue from gone) d
+          left join ${table('queues')} q on q.queue = d.queue
+      )`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
 
   return {
@@ -129,11 +138,12 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
           join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       ${freed},
+      ${policies},
       ruled as (
         select g.*,
                ${kept}(g.retention, q.retention, 'completed', 86400000) as keep_ms
           from gone g
-          left join ${table('queues')} q on q.queue = g.queue
+          join policies q on q.queue = g.queue
       ),
       kept as (
         insert into ${table('terminal_entries')}
@@ -213,20 +223,22 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
           join given g on g.id = l.id and g.lease_id = l.lease_id
       ),
       ${freed},
+      ${policies},
       causes as materialized (
         select c.queue, c.given_cause, ${new Identifier(schema, 'cause_for')}(c.queue, c.kind, c.given_cause) as cause
           from (select distinct queue, kind, given_cause from gone) c
       ),
       ruled as materialized (
-        select g.*, c.cause, s.progress, coalesce(q.dlq_enabled, true) as dlq_enabled,
+        select g.*, c.cause, s.progress, q.dlq_enabled,
                ${kept}(g.retention, q.retention, 'failed', 259200000) as keep_ms
           from gone g
           join causes c on c.queue = g.queue and c.given_cause = g.given_cause
-          left join ${table('queues')} q on q.queue = g.queue
-          left join ${table('attempt_state')} s on s.job_id = g.id and s.lease_id = g.lease_id
+          join policies q on q.queue = g.queue
+          left join lateral (select a.progress from ${table('attempt_state')} a
+                              where $10 and a.job_id = g.id and a.lease_id = g.lease_id limit 1) s on true
       ),
       forgotten as (
-        delete from ${table('attempt_state')} s using gone g where s.job_id = g.id and s.lease_id = g.lease_id
+        delete from ${table('attempt_state')} s using gone g where $10 and s.job_id = g.id and s.lease_id = g.lease_id
       ),
       dead as (
         insert into ${table('dlq_entries')}
