@@ -22,7 +22,10 @@ const STACK_LINES = 9
  * queue `old-queue`, the kind `old.kind`, the reason `old reason`, the cause `00000000000000ff` and the tag `old`, so
  * that each filter has a rare and old side. The queues that began empty stand as the engine itself would have left them.
  */
-export async function fillDead(client: Queryable, { rows, schema = 'spillway', entries = 5, onProgress }: FillOptions): Promise<void> {
+export async function fillDead(
+  client: Queryable,
+  { rows, schema = 'spillway', entries = 5, onProgress }: FillOptions,
+): Promise<void> {
   await client.query(causesTable())
   for (let from = 0; from < rows; from += PIECE) {
     const to = Math.min(rows, from + PIECE)
@@ -30,7 +33,9 @@ export async function fillDead(client: Queryable, { rows, schema = 'spillway', e
     onProgress?.(to)
   }
   await client.query(rest(schema))
-  await client.query(`vacuum analyze ${schema}.dlq_entries, ${schema}.dlq_tags, ${schema}.dlq_causes, ${schema}.cause_deltas`)
+  await client.query(
+    `vacuum analyze ${schema}.dlq_entries, ${schema}.dlq_tags, ${schema}.dlq_causes, ${schema}.cause_deltas`,
+  )
 }
 
 /** Per cause: who it is, and the text of a history before and after the number that differs from row to row. */
@@ -52,7 +57,9 @@ function causesTable(): string {
 
 /** The history of a row, as one expression: a function would cost more than all the rest. */
 function historyOf(entries: number): string {
-  const entry = (e: number) => `('{"type":"error","at":"' || at_text || '","started_at":"' || at_text || '","generation":0,"attempt":${e},"lease_id":"'
+  const entry = (
+    e: number,
+  ) => `('{"type":"error","at":"' || at_text || '","started_at":"' || at_text || '","generation":0,"attempt":${e},"lease_id":"'
     || n * 16 + ${e} || '","worker":"web-1 #${e}' || c.tail)::json`
   return `array[${Array.from({ length: entries }, (_, e) => entry(e)).join(', ')}]::json[]`
 }

@@ -124,6 +124,8 @@ function whoAmI(): string {
   }
 }
 
+export type { Audit } from './client/audit.js'
+export type { BulkOptions, BulkRetryOptions } from './client/bulk-options.js'
 export {
   Client,
   type EnqueueEntry,
@@ -132,7 +134,9 @@ export {
   type TransactionOption,
 } from './client/client.js'
 export type { DeadLetters } from './client/dead-letters.js'
-export type { Jobs } from './client/jobs.js'
+export type { FlowOptions } from './client/filters.js'
+export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
+export type { CloneOptions, Jobs } from './client/jobs.js'
 export type { Listing, ListOptions } from './client/listing.js'
 export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Queues } from './client/queues.js'
@@ -164,13 +168,22 @@ export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } fro
 export { JOB_STATES, type JobState } from './job/states.js'
 export type {
   Acted,
+  AuditEntry,
+  AuditFilter,
   ClaimedJob,
+  ClonedJob,
   Depth,
   DlqFilter,
+  DlqFlow,
+  DlqGroup,
+  EditedPayload,
   Enqueued,
+  GroupFilter,
+  JobEdit,
   JobFilter,
   MigrationReport,
   Page,
+  PayloadVersion,
   RegisteredWorker,
   SchemaStatus,
   StoredQueue,

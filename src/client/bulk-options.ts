@@ -22,6 +22,11 @@ export interface BulkOptions extends ActOptions {
   readonly hold?: Duration | undefined
   /** Id of a dry run: exactly the rows it saw. The selector is then its own. */
   readonly preview?: string | undefined
+  /**
+   * A name for this request, of your choosing: sent again within 24 h, by whoever acts under the same name, it answers
+   * what the first one did or began, and does nothing.
+   */
+  readonly idempotencyKey?: string | undefined
 }
 
 /** A bulk retry: what each of its jobs gets, and how it goes about it. */

@@ -4,6 +4,7 @@ import { MAX_PAYLOAD_BYTES } from '../job/payload.js'
 import type { Selector } from '../job/selector.js'
 import type { Acted, Depth, DlqFilter, Enqueued, NewJob, Store } from '../store/store.js'
 import type { ActOptions } from './act.js'
+import { Audit } from './audit.js'
 import type { BulkOptions, BulkRetryOptions } from './bulk-options.js'
 import { Coalescer } from './coalescer.js'
 import { DeadLetters } from './dead-letters.js'
@@ -52,6 +53,7 @@ export class Client {
   readonly operations: Operations
   readonly queues: Queues
   readonly workers: WorkersList
+  readonly audit: Audit
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
@@ -65,6 +67,7 @@ export class Client {
     this.dlq = new DeadLetters(store, actor, maxPayloadBytes, this.operations)
     this.queues = new Queues(store, actor)
     this.workers = new WorkersList(store)
+    this.audit = new Audit(store)
   }
 
   /**

@@ -2,13 +2,28 @@ import { InvalidStateError, SpillwayError } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { Selector } from '../job/selector.js'
 import type { JobState } from '../job/states.js'
-import type { Acted, BulkAction, BulkResult, Depth, DlqFilter, Store } from '../store/store.js'
+import type {
+  Act,
+  Acted,
+  BulkAction,
+  BulkResult,
+  Depth,
+  DlqFilter,
+  DlqFlow,
+  DlqGroup,
+  GroupFilter,
+  Operation,
+  Store,
+  StoreInTransaction,
+} from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
 import { type BulkOptions, type BulkRetryOptions, toBulkRequest } from './bulk-options.js'
-import { checkDlqFilter } from './filters.js'
+import { checkDlqFilter, checkFlowFilter, checkGroupFilter, type FlowOptions } from './filters.js'
+import { type ImportOptions, type ImportReport, importLines } from './import.js'
 import type { GetOptions } from './jobs.js'
 import { Listing, type ListOptions } from './listing.js'
 import type { OperationHandle, Operations } from './operations.js'
+import { checkIdempotencyKey, requestHash } from './request-hash.js'
 import { type RetryOptions, toRetryRequest } from './retry.js'
 
 /** The dead-letter queue: jobs that were given up, with all their evidence, and the way back. */
@@ -132,6 +147,55 @@ export class DeadLetters {
     return this.start('move', selector, options)
   }
 
+  /**
+   * Dead letters by cause, the largest group first: how many, since when, the error, one of them, and how many came in
+   * each of the last 24 hours. `await` gives one page, `for await` all of them. Costs the same however many lie there.
+   *
+   * @throws `invalid_option`
+   *
+   * @example
+   * for await (const { title, count, sampleId } of spillway.dlq.groups({ queue: 'billing' })) console.log(count, title, sampleId)
+   */
+  groups(filter: GroupFilter = {}, options: ListOptions = {}): Listing<DlqGroup> {
+    const checked = checkGroupFilter(filter)
+    return new Listing((page) => this.store.dlqGroups(checked, page), options)
+  }
+
+  /**
+   * What came into and left the dead-letter queue, by minute or hour, oldest first; those without either are left out.
+   * Default: the last 24 hours, by hour. Reaches back 90 days.
+   *
+   * @throws `invalid_option`
+   */
+  async history(options: FlowOptions = {}): Promise<readonly DlqFlow[]> {
+    return this.store.dlqHistory(checkFlowFilter(options, new Date()))
+  }
+
+  /**
+   * Dead letters that match, whole, each as one line of JSON without the line break: NDJSON. Payloads stand in it as they
+   * are stored, to the last digit. Reads page by page, so what dies or leaves meanwhile may or may not be there.
+   *
+   * @throws as {@link list}
+   *
+   * @example
+   * for await (const line of spillway.dlq.export({ queue: 'billing' })) file.write(`${line}\n`)
+   */
+  export(filter: DlqFilter = {}): AsyncIterable<string> {
+    const checked = checkDlqFilter(filter)
+    return new Listing((page) => this.store.exportDlq(checked, page), { limit: EXPORT_PAGE })
+  }
+
+  /**
+   * Stores lines of an export as dead letters, under their ids, with `imported` in their history. Lines are decided one
+   * by one: one that is no dead letter, or whose id a job has anywhere, is refused and named; the others are stored, in
+   * batches of one transaction each. Retention counts from now.
+   *
+   * @param lines - Without line breaks; empty ones are passed over.
+   */
+  import(lines: AsyncIterable<string> | Iterable<string>, options: ImportOptions = {}): Promise<ImportReport> {
+    return importLines(this.store, lines, actOf(this.actor, options), this.maxPayloadBytes, options.onLine)
+  }
+
   /** The same as `operations.undo`. */
   undo(operation: string, options: ActOptions = {}): Promise<OperationHandle> {
     return this.operations.undo(operation, options)
@@ -139,10 +203,14 @@ export class DeadLetters {
 
   private async start(action: BulkAction, selector: Selector, options: BulkRetryOptions): Promise<OperationHandle> {
     const request = toBulkRequest(action, selector, options, this.maxPayloadBytes)
-    return this.operations.handle(await this.store.startOperation(request, actOf(this.actor, options)))
+    const act = actOf(this.actor, options)
+    const id = await this.once(`dlq.${action}Many`, selector, options, act, (store) =>
+      store.startOperation(request, act).then((operation) => operation.id),
+    )
+    return this.operations.handle(await this.begun(id))
   }
 
-  private act(action: BulkAction, ids: readonly string[], options: BulkRetryOptions): Promise<BulkResult> {
+  private async act(action: BulkAction, ids: readonly string[], options: BulkRetryOptions): Promise<BulkResult> {
     if (ids.length > MAX_AT_ONCE) {
       throw new SpillwayError(
         'selector_refused',
@@ -150,7 +218,38 @@ export class DeadLetters {
       )
     }
     const request = toBulkRequest(action, { ids }, options, this.maxPayloadBytes)
-    return this.store.actOnIds(ids, request, actOf(this.actor, options))
+    const act = actOf(this.actor, options)
+    const { operation, ...result } = await this.once(`dlq.${action}Ids`, ids, options, act, async (store) => {
+      const { operation, ...rest } = await store.actOnIds(ids, request, act)
+      return { ...rest, operation: operation.id }
+    })
+    return { ...result, operation: await this.begun(operation) }
+  }
+
+  /** Does it, or, where the request has a name under which it was done already, repeats the answer. */
+  private async once<T>(
+    path: string,
+    target: unknown,
+    options: BulkRetryOptions,
+    { actor }: Act,
+    work: (store: StoreInTransaction) => Promise<T>,
+  ): Promise<T> {
+    const { idempotencyKey, actor: _, reason: __, requestId: ___, ...asked } = options
+    if (idempotencyKey === undefined) return work(this.store)
+    const key = checkIdempotencyKey(idempotencyKey)
+    // What was asked for, not what it came to: a delay is another time with every call.
+    const request = { actor, method: 'SDK', path, key, requestHash: requestHash([target, asked]) }
+    const { answer } = await this.store.idempotent(request, async (store) => ({
+      status: 200,
+      answer: JSON.stringify(await work(store)),
+    }))
+    return JSON.parse(answer) as T
+  }
+
+  private async begun(id: string): Promise<Operation> {
+    const operation = await this.store.getOperation(id)
+    if (operation) return operation
+    throw new SpillwayError('operation_not_found', `cannot find operation ${id}, which this request began: it was removed`)
   }
 
   private async one(action: BulkAction, id: string, state: JobState | 'gone', options: ActOptions): Promise<Acted> {
@@ -168,3 +267,5 @@ export class DeadLetters {
 
 /** Jobs that are acted upon before the call answers. */
 const MAX_AT_ONCE = 1_000
+/** With a payload of a mebibyte each, as much as a process can hold beside its work. */
+const EXPORT_PAGE = 50

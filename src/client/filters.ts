@@ -1,8 +1,9 @@
 import { SpillwayError } from '../job/errors.js'
 import { checkSelector } from '../job/selector.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
-import type { DlqFilter, JobFilter } from '../store/store.js'
+import type { DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
 import { isJobId } from './act.js'
+import { type Duration, parseDuration } from '../job/duration.js'
 
 /** The filter without what was left open. @throws `invalid_option` for unknown states, unknown keys and empty texts. */
 export function checkJobFilter(filter: JobFilter): JobFilter {
@@ -35,6 +36,38 @@ export function checkDlqFilter(filter: DlqFilter): DlqFilter {
   const { all: _, ...checked } = checkSelector({ ...selector, all: true })
   const reason = checked.reason === undefined ? undefined : (SEED_REASONS[checked.reason] ?? checked.reason)
   return withoutUndefined({ ...checked, reason, beforeId, beforeDlqAt }) as DlqFilter
+}
+
+/** @throws `invalid_option` for unknown keys and empty texts. */
+export function checkGroupFilter(filter: GroupFilter): GroupFilter {
+  const named = withoutUndefined(filter)
+  for (const [key, value] of Object.entries(named)) {
+    if (key !== 'queue' && key !== 'kind') throw refused(key, value, 'it is unknown; known are queue, kind')
+    if (typeof value !== 'string' || value === '') throw refused(key, value, 'a text that is not empty is accepted')
+  }
+  return named
+}
+
+export interface FlowOptions {
+  readonly queue?: string | undefined
+  /** A time, or how long before now. Default: 24 h. */
+  readonly since?: Date | Duration | undefined
+  /** Default: `hour`. */
+  readonly by?: 'minute' | 'hour' | undefined
+}
+
+const LONGEST_FLOW_MS = 90 * 86_400_000
+
+/** @throws `invalid_option` for unknown keys, empty texts, and more than 90 days. */
+export function checkFlowFilter(options: FlowOptions, now: Date): FlowFilter {
+  const { queue, since = 86_400_000, by = 'hour', ...unknown } = options
+  const [key] = Object.keys(unknown)
+  if (key !== undefined) throw refused(key, '', 'it is unknown; known are queue, since, by')
+  if (queue !== undefined && (typeof queue !== 'string' || queue === '')) throw refused('queue', queue, 'a text that is not empty is accepted')
+  if (by !== 'minute' && by !== 'hour') throw refused('by', by, 'minute or hour is accepted')
+  const from = since instanceof Date ? since : new Date(now.getTime() - parseDuration(since, 'since'))
+  if (!(now.getTime() - from.getTime() <= LONGEST_FLOW_MS)) throw refused('since', since, 'a Date of the last 90 days is accepted')
+  return { since: from, by, ...(queue === undefined ? {} : { queue }) }
 }
 
 /** Reasons under the names that other documents of the field use. */

@@ -1,6 +1,9 @@
+import { checkPriority } from '../job/definition.js'
+import { SpillwayError } from '../job/errors.js'
 import type { Job } from '../job/job.js'
+import { checkText, encodePayload } from '../job/payload.js'
 import type { JobState } from '../job/states.js'
-import type { Acted, JobFilter, Store } from '../store/store.js'
+import type { Acted, ClonedJob, EditedPayload, JobEdit, JobFilter, PayloadVersion, Store } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
 import { checkJobFilter } from './filters.js'
 import { Listing, type ListOptions } from './listing.js'
@@ -91,4 +94,70 @@ export class Jobs {
     const runAt = toRunAt(when instanceof Date ? { runAt: when } : when) ?? new Date()
     return this.store.rescheduleJob(checkJobId(id), runAt, actOf(this.actor, options))
   }
+
+  /**
+   * Gives a job up that waits, or is held: it becomes a dead letter (`failed` on a queue without a dead-letter queue)
+   * with `reason` as its dlq reason, else `manual`. One that runs can be cancelled instead.
+   *
+   * @throws `not_found`; `invalid_state` for jobs that run or have ended.
+   */
+  async kill(id: string, options: ActOptions = {}): Promise<Acted> {
+    if (options.reason !== undefined) checkText('reason', options.reason)
+    return this.store.killJob(checkJobId(id), actOf(this.actor, options))
+  }
+
+  /**
+   * Gives a job that was given up, is undecodable, or waits another payload, in the state it is in. What it had before is
+   * kept: see {@link payloadVersions}.
+   *
+   * @param payload - Anything JSON, with BigInts for integers of any size. Not checked by a schema: the code that runs
+   *   the job does that.
+   * @returns the number of its version, from 2 on.
+   * @throws `payload_refused` with the path, `payload_too_large`; `not_found`; `invalid_state` where it runs, waits for a
+   *   callback, is quarantined or has ended otherwise.
+   *
+   * @example
+   * await spillway.jobs.editPayload('800042', { customer: 'c_1', cents: 4200 }, { reason: 'amount was in euros' })
+   */
+  async editPayload(id: string, payload: unknown, options: ActOptions = {}): Promise<EditedPayload> {
+    const { text } = encodePayload(payload, { maxBytes: this.maxPayloadBytes, bigint: true })
+    return this.store.editPayload(checkJobId(id), text, actOf(this.actor, options))
+  }
+
+  /** Every payload the job had, oldest first, with who changed it and when; empty where nobody did. */
+  async payloadVersions(id: string): Promise<readonly PayloadVersion[]> {
+    return isJobId(id) ? this.store.payloadVersions(id) : []
+  }
+
+  /**
+   * Gives a job that waits (scheduled, retryable, available) another priority or queue. An available one keeps its
+   * position.
+   *
+   * @throws `not_found`; `invalid_state` for jobs of other states; `invalid_option`.
+   */
+  async edit(id: string, { priority, queue }: JobEdit, options: ActOptions = {}): Promise<Acted> {
+    const edit: JobEdit = {
+      ...(priority === undefined ? {} : { priority: checkPriority(priority) }),
+      ...(queue === undefined ? {} : { queue: checkText('queue', queue) }),
+    }
+    if (Object.keys(edit).length === 0) {
+      throw new SpillwayError('invalid_option', 'cannot edit the job: name `priority`, `queue` or both')
+    }
+    return this.store.editJob(checkJobId(id), edit, actOf(this.actor, options))
+  }
+
+  /**
+   * Makes a new job of one that was completed or cancelled: the same kind, payload, tags, metadata and settings, with an
+   * id and attempts of its own and no history. `originId` links it. It needs the unique key of the old one to be free.
+   *
+   * @returns the new job's id.
+   * @throws `not_found`; `invalid_state` for jobs of other states; `unique_conflict`, `deadline_passed`, `invalid_option`.
+   */
+  async clone(id: string, options: CloneOptions = {}): Promise<ClonedJob> {
+    const { overrides } = toRetryRequest(options, 'fresh', this.maxPayloadBytes)
+    return this.store.cloneJob(checkJobId(id), overrides, actOf(this.actor, options))
+  }
 }
+
+/** What the new job has otherwise than the one it is made of. */
+export type CloneOptions = Omit<RetryOptions, 'budget' | 'onConflict' | 'force'>

@@ -64,6 +64,8 @@ export interface Job<P = unknown> {
   readonly result?: unknown
   /** What the handler last reported. */
   readonly progress?: unknown
+  /** The job it was cloned from. Absent in lists, and where it was not. */
+  readonly originId?: string
   /** When the current or last attempt was claimed. */
   readonly startedAt: Date | null
   readonly finalizedAt: Date | null

@@ -11,4 +11,4 @@ export {
   type OnePlaceOptions,
   onePlace,
 } from './one-place.js'
-export { type Signal, signal, type Truthy, until, type WaitOptions } from './signals.js'
+export { type Signal, signal, type Truthy, type UntilOptions, until, type WaitOptions } from './signals.js'

@@ -7,6 +7,11 @@ export interface WaitOptions {
   readonly what?: string
 }
 
+export interface UntilOptions extends WaitOptions {
+  /** Pause between two looks, where looking costs something. Default: 5 ms, growing to 20 ms. */
+  readonly every?: Duration
+}
+
 /** A moment that a handler or a callback announces and a test waits for. */
 export interface Signal<T = void> {
   /** Announces it once more. */
@@ -28,17 +33,18 @@ const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 20
 
 /**
- * Waits until `look` answers something true, and gives that answer. Looks every 5 to 20 ms, and once more at the end.
+ * Waits until `look` answers something true, and gives that answer. Looks once more at the end.
  *
  * Rejects at the deadline, naming what was last seen, or with the last error `look` threw.
  *
  * @example
  * await until(async () => (await store.getJob(id))?.state === 'archived', { within: '5s', what: 'the death' })
  */
-export async function until<T>(look: () => T | Promise<T>, options: WaitOptions = {}): Promise<Truthy<T>> {
+export async function until<T>(look: () => T | Promise<T>, options: UntilOptions = {}): Promise<Truthy<T>> {
   const withinMs = parseDuration(options.within ?? 10_000, 'a wait')
   const end = performance.now() + withinMs
-  let pauseMs = FIRST_PAUSE_MS
+  const every = options.every === undefined ? undefined : parseDuration(options.every, 'a pause between looks')
+  let pauseMs = every ?? FIRST_PAUSE_MS
   for (;;) {
     const isLast = performance.now() >= end
     let seen: unknown
@@ -59,7 +65,7 @@ export async function until<T>(look: () => T | Promise<T>, options: WaitOptions 
       )
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
-    pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)
+    pauseMs = every ?? Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)
   }
 }
 

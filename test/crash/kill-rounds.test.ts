@@ -10,7 +10,7 @@ import { type Noted, workerProcesses } from '../support/worker-process.js'
 const JOBS = 10_000
 const BATCH = 500
 const WORKERS = 2
-const KILLS = 8
+const KILLS = 6
 const MAX_ATTEMPTS = 5
 const CRASH_LIMIT = 3
 

@@ -26,7 +26,7 @@ describeStore('a worker process that is told to stop', ({ url, checker, db }) =>
         payload: n === 0 ? { do: 'hold' } : { do: 'ok', wait: n % 3 },
       }))
       ids.push(...(await spillway.enqueueMany('work', entries)).map(({ id }) => id))
-      await new Promise((resolve) => setTimeout(resolve, randomInt(0, 30)))
+      await new Promise((resolve) => setTimeout(resolve, randomInt(0, 300)))
       await worker.kill('SIGTERM')
       expect(await worker.exited).toBe(0)
       // One is handed back in every round, and ten in a row would park it.

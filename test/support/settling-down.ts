@@ -15,7 +15,7 @@ export function finished(
       if (left.length === 0) return census
       throw new Error(`still there: ${JSON.stringify(census)}`)
     },
-    { within: '60s', what: 'the end of all jobs', ...options },
+    { within: '60s', every: 200, what: 'the end of all jobs', ...options },
   )
 }
 

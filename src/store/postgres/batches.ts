@@ -101,7 +101,12 @@ export class Batches {
     }
     const failed = [...refused.values()]
     const skipped = onConflict === 'skip' ? failed.filter(({ code }) => code === 'unique_conflict') : []
-    await this.note(tx, operation.id, failed.filter((it) => !skipped.includes(it)), 'failed')
+    await this.note(
+      tx,
+      operation.id,
+      failed.filter((it) => !skipped.includes(it)),
+      'failed',
+    )
     await this.note(tx, operation.id, skipped, 'skipped')
     const counts = [ids.length, succeeded.length, skipped.length, failed.length - skipped.length, 0] as const
     await tx.run(this.operations.account, [operation.id, 'ended', '-infinity', '0', ...counts, 0, 'done', null, null])
@@ -117,7 +122,10 @@ export class Batches {
     const refused = (code: string, message: string) => ({ id, code, message })
     const [holder] = await tx.run(this.queries.holderOf, [id])
     if (holder?.[1] === 't') {
-      return refused('unique_conflict', `job ${holder[0]} holds the unique key of job ${id} and is running, so it is not replaced`)
+      return refused(
+        'unique_conflict',
+        `job ${holder[0]} holds the unique key of job ${id} and is running, so it is not replaced`,
+      )
     }
     await tx.execute('savepoint replacing')
     if (holder) {
@@ -148,15 +156,24 @@ export class Batches {
     const found = new Map(await tx.run(this.queries.whereabouts, [ids.filter(isId)]))
     const wanted = action === 'move' ? 'failed' : 'archived'
     return ids.map((id) => {
-      if (!isId(id)) return { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
+      if (!isId(id))
+        return { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
       const state = found.get(id)
       if (state === undefined) {
         return { id, code: 'not_found', message: `cannot find job ${id}: it is in no state any more, or never was` }
       }
       if (state === wanted) {
-        return { id, code: NOT_SELECTED, message: `job ${id} died after this ${action} was bound, or is not what it selects` }
+        return {
+          id,
+          code: NOT_SELECTED,
+          message: `job ${id} died after this ${action} was bound, or is not what it selects`,
+        }
       }
-      return { id, code: 'invalid_state', message: `cannot ${action} job ${id}: it is ${state}, and only ${wanted} jobs can` }
+      return {
+        id,
+        code: 'invalid_state',
+        message: `cannot ${action} job ${id}: it is ${state}, and only ${wanted} jobs can`,
+      }
     })
   }
 

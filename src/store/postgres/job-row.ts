@@ -38,7 +38,7 @@ export type JobRow = [
 ]
 
 /** What the detail adds. */
-export type JobDetail = [payload: Text, history: Text, result: Text, progress: Text]
+export type JobDetail = [payload: Text, history: Text, result: Text, progress: Text, originId: Text]
 
 /** A job as lists show it. */
 export function jobOf(row: JobRow): Job {
@@ -88,7 +88,7 @@ export function jobOf(row: JobRow): Job {
  * A job whole. With the payload comes its stored text, because JSON.parse rounds large integers: what saves a payload
  * again saves the text.
  */
-export function detailedJobOf(row: JobRow, [payload, history, result, progress]: JobDetail): Job {
+export function detailedJobOf(row: JobRow, [payload, history, result, progress, originId]: JobDetail): Job {
   const entries = parseHistory(history)
   return {
     ...jobOf(row),
@@ -96,6 +96,7 @@ export function detailedJobOf(row: JobRow, [payload, history, result, progress]:
     history: payload === null ? entries.map(withoutPayload) : entries,
     ...(result === null ? {} : { result: jsonOf(result) }),
     ...(progress === null ? {} : { progress: jsonOf(progress) }),
+    ...(originId === null ? {} : { originId }),
   }
 }
 

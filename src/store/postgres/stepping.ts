@@ -11,7 +11,7 @@ import { type ScanCursor, WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js
 
 /** How long a runner has the right to an operation after a step; another takes it over when that has lapsed. */
 const RUNNER_MS = 10_000
-const COUNT_ROWS = 50_000
+const COUNT_ROWS = 20_000
 const PENDING_MS = 250
 const WAITING_MS = 100
 const CANARY_MS = 250
@@ -68,7 +68,10 @@ export class Stepping {
   private async look(id: string): Promise<Operation> {
     const [row] = await this.db.run(this.queries.get, [id])
     if (row) return shown(operationOf(row))
-    throw new SpillwayError('operation_not_found', `cannot find operation ${id}: list them with \`spillway operations list\``)
+    throw new SpillwayError(
+      'operation_not_found',
+      `cannot find operation ${id}: list them with \`spillway operations list\``,
+    )
   }
 
   private async inside(tx: Transaction, id: string, runner: string): Promise<OperationStep> {
@@ -117,7 +120,8 @@ export class Stepping {
   private async count(tx: Transaction, operation: StoredOperation): Promise<Change> {
     const { selector, dryRun, canary, snapshot, cursor } = operation
     const next = canary === null ? 'moving' : 'canary'
-    if (selector.ids !== undefined) return dryRun ? this.previewIds(tx, operation) : { phase: next, matched: selector.ids.length }
+    if (selector.ids !== undefined)
+      return dryRun ? this.previewIds(tx, operation) : { phase: next, matched: selector.ids.length }
 
     const source = sourceOf(operation)
     const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS }
@@ -214,7 +218,12 @@ export class Stepping {
     const batch = await this.batches.run(tx, operation, scope)
     const missing = ids === undefined ? [] : await this.missing(tx, operation, some, batch)
     const refused = await this.refuse(tx, operation, batch.refused)
-    await this.batches.note(tx, id, missing.filter((refusal) => isId(refusal.id)), 'failed')
+    await this.batches.note(
+      tx,
+      id,
+      missing.filter((refusal) => isId(refusal.id)),
+      'failed',
+    )
     await this.batches.note(tx, id, batch.locked.map(lockedRow), 'pending')
     const ended = ids === undefined ? batch.ended : from + some.length >= ids.length
     const next =
@@ -243,7 +252,13 @@ export class Stepping {
     const failed = onConflict === 'fail' ? refused : refused.filter(({ code }) => code !== 'unique_conflict')
     await this.batches.note(tx, id, failed, 'failed')
     if (onConflict === 'skip') await this.batches.note(tx, id, conflicts, 'skipped')
-    else await this.batches.note(tx, id, conflicts.map((it) => ({ ...it, code: 'replace' })), 'pending')
+    else
+      await this.batches.note(
+        tx,
+        id,
+        conflicts.map((it) => ({ ...it, code: 'replace' })),
+        'pending',
+      )
     return { failed: failed.length, skipped: onConflict === 'skip' ? conflicts.length : 0 }
   }
 
@@ -314,6 +329,13 @@ export class Stepping {
   /** Counts what died after the operation was bound, and ends. */
   private async countNewer(tx: Transaction, operation: StoredOperation): Promise<Change> {
     const { selector, snapshot, cursor } = operation
+    if (sourceOf(operation) === 'dead') {
+      const [statement, values] = this.bulk.newer({ selector, snapshot, scan: COUNT_ROWS }, cursor.id)
+      const [counted] = await tx.run(statement, values)
+      const [hits, xid] = counted as [string, string | null]
+      if (xid !== null) return { newer: Number(hits), cursor: { at: START.at, id: xid } }
+      return { newer: Number(hits), phase: 'ended', state: 'done' }
+    }
     const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS, newer: true }
     const [statement, values] = this.bulk.count(window, sourceOf(operation))
     const [row] = await tx.run(statement, values)

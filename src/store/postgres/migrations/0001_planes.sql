@@ -184,6 +184,8 @@ create index dlq_by_kind on {{schema}}.dlq_entries (kind, dlq_at, id);
 create index dlq_by_reason on {{schema}}.dlq_entries (dlq_reason, dlq_at, id);
 create index dlq_by_cause on {{schema}}.dlq_entries (cause, dlq_at, id);
 create index dlq_own_retention on {{schema}}.dlq_entries (dlq_at) where retention is not null;
+-- What died after an operation was bound, found without a walk over all that it has moved.
+create index dlq_new on {{schema}}.dlq_entries (dlq_xid) where dlq_xid is not null;
 
 create table {{schema}}.dlq_tags (
   tag text not null,

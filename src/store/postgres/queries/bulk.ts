@@ -3,7 +3,7 @@ import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { Conditions } from './conditions.js'
 import { deadColumns, redriven } from './redriven.js'
-import { countOf, namedWindow, sources, type WindowRequest, windowOf } from './selection.js'
+import { countOf, namedWindow, newerOf, sources, type WindowRequest, windowOf } from './selection.js'
 
 /** What one batch is about: a window of a selector, or rows named by id. */
 export type BatchScope =
@@ -99,7 +99,7 @@ export function bulkQueries(schema: string) {
   const answer = (scope: BatchScope, done: string, refused: Fragment) => fragment`
       select (select array_agg(id::text) from ${new Fragment(done)})::text,
              ${refused},
-             (select array_agg(c.id::text) from cut c where not exists (select from held h where h.id = c.id))::text,
+             (select array_agg(c.id::text) from cut c where c.id not in (select h.id from held h))::text,
              ${stand(scope)}`
   const none = fragment`null::text`
 
@@ -169,7 +169,7 @@ export function bulkQueries(schema: string) {
       ),
       cleared as materialized (
         select j.id, j.at from judged j
-         where j.code is null and (j.unique_key is null or exists (select from keyed k where k.job_id = j.id))
+         where j.code is null and (j.unique_key is null or j.id in (select k.job_id from keyed k))
       ),
       gone as (
         delete from ${dead.table} d
@@ -203,7 +203,7 @@ export function bulkQueries(schema: string) {
         scope,
         'gone',
         fragment`(select json_agg(json_build_array(j.id::text, coalesce(j.code, 'unique_conflict'), j.unique_key))
-                  from judged j where not exists (select from cleared c where c.id = j.id))::text`,
+                  from judged j where j.id not in (select c.id from cleared c))::text`,
       )}
         from told`
       return [statement, where.values]
@@ -469,15 +469,30 @@ export function bulkQueries(schema: string) {
     /** How many jobs of an operation wait to be claimed, counted to $2 and no further. Index: ready_N_operation. */
     waiting: sql<[operation: string, enough: number], [n: string]>`
       select count(*) from (
-        select 1 from ${table('ready_entries')} where last_operation = $1::bigint limit $2) as some`,
+        select 1 from ${table('ready_entries')} where last_operation = $1::bigint limit $2) as counted`,
 
     /** How many rows of a scan match, without touching them, and where it stopped: null where it came to its end. */
-    count(window: WindowRequest, source: 'dead' | 'failed'): Asked<[hits: string, at: string | null, id: string | null]> {
+    count(
+      window: WindowRequest,
+      source: 'dead' | 'failed',
+    ): Asked<[hits: string, at: string | null, id: string | null]> {
       const where = new Conditions()
       const statement = sql<unknown[], [hits: string, at: string | null, id: string | null]>`
       with ${countOf(schema, source === 'dead' ? dead : failed, where, window)}
       select c.hits, ${text(new Fragment('e.at'))}, e.id
         from counted c left join edge e on true`
+      return [statement, where.values]
+    },
+
+    /** How many dead rows that match died after the snapshot, of the next `scan` behind transaction `after`; null: all. */
+    newer(
+      request: Pick<WindowRequest, 'selector' | 'snapshot' | 'scan'>,
+      after: string,
+    ): Asked<[hits: string, xid: string | null]> {
+      const where = new Conditions()
+      const statement = sql<unknown[], [hits: string, xid: string | null]>`
+      with ${newerOf(dead, where, request, after)}
+      select c.hits, e.xid from counted c left join edge e on true`
       return [statement, where.values]
     },
 

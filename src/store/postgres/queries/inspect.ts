@@ -113,7 +113,8 @@ export function inspectQueries(schema: string) {
       select ${jobColumns('job')},
              case when $2::boolean then job.payload end, array_to_json(job.history), job.result,
              coalesce(job.progress, (select s.progress from ${table('attempt_state')} s
-                                      where s.job_id = job.id and s.lease_id = job.lease_id))
+                                      where s.job_id = job.id and s.lease_id = job.lease_id)),
+             job.origin_id
         from (${everywhere((place) => fragment`${detailOf(place)}`)}) as job`,
 
     /** Where a job is, and in which generation. No row: nowhere. Index: as above. */
@@ -238,6 +239,7 @@ function detailOf(place: Place): Columns {
     summaryOf(place).quoted,
     'j.payload',
     'j.history',
+    'j.origin_id',
     `${result} as result`,
     `${progress} as progress`,
   ])

@@ -26,6 +26,12 @@ const TABLES = [
   'counters',
   'event_outbox',
   'audit_log',
+  'cause_hours',
+  'payload_versions',
+  'idempotency_keys',
+  'operation_rows',
+  'operation_canaries',
+  'operations',
 ] as const
 
 export function isolateQueries(schema: string) {

@@ -91,7 +91,7 @@ export function operationQueries(schema: string) {
 
     /** Newest first, of ids below $1. */
     list: sql<[before: string, limit: number], OperationRow>`
-      select ${row} from ${operations} o where id < $1::bigint order by id desc limit $2`,
+      select ${row} from ${operations} o where id < $1::bigint order by o.id desc limit $2`,
 
     /**
      * Takes or keeps the right to run one, for $3 ms. Locks the row, so a batch of another runner is waited for. No row:

@@ -68,8 +68,9 @@ export function ringQueries(schema: string) {
 function slotLook(schema: string, ring: Ring, slot: number) {
   const table = new Identifier(schema, `${ring}_${slot}`)
   const name = ring === 'ready' ? fragment`'ready'` : fragment`'leases'`
-  // Rows leave in the order they came, so what is live is at the end: a few pages are read before all of them.
-  const tail = fragment`format('(%s,0)', greatest(0, pg_relation_size('${table}'::regclass) / 8192 - 8))::tid`
+  // Rows leave in the order they came, so what is live is at the end: a few pages are read before all of them. In a
+  // subselect, because the size is volatile, and else every page would be read to compare it.
+  const tail = fragment`(select format('(%s,0)', greatest(0, pg_relation_size('${table}'::regclass) / 8192 - 8))::tid)`
   return fragment`
       select ${name}::text as ring, ${whole(slot)} as slot, pg_relation_size('${table}'::regclass) as bytes,
              (exists (select from ${table} where ctid >= ${tail}) or exists (select from ${table})) as live`

@@ -3,7 +3,7 @@ import { Fragment, fragment, Identifier, join, whole } from '../sql.js'
 import type { Conditions } from './conditions.js'
 
 /** Rows one window reads at most: what does not match costs time too. */
-export const WINDOW_ROWS = 20_000
+export const WINDOW_ROWS = 5_000
 export const WINDOW_IDS = 1_000
 const WINDOW_BYTES = 8 * 1024 * 1024
 
@@ -60,6 +60,8 @@ export function sources(schema: string): Readonly<Record<'dead' | 'failed', Sour
 interface Scan {
   /** `select id, at, spot, part, bytes, hit, lead … order by lead, at, id limit …`. */
   readonly rows: Fragment
+  /** The order they come in, for whoever reads them not to sort them again. */
+  readonly order: Fragment
   /** The key of the last row that the scan may read; no row where it ends before. */
   readonly edge: Fragment
 }
@@ -74,14 +76,14 @@ interface Scan {
  * belongs to the operation if its snapshot saw the death; one without a transaction id (imported) always does.
  */
 export function windowOf(schema: string, source: Source, where: Conditions, request: WindowRequest): Fragment {
-  const { rows, edge } = scanOf(schema, source, where, request)
+  const { rows, order, edge } = scanOf(schema, source, where, request)
   const limit = where.value(request.limit, 'bigint')
   return fragment`
       hits as materialized (
         select id, at, part, spot, bytes
           from (${rows}) as run
          where hit
-         order by lead, at, id
+         order by ${order}
          limit ${limit}
       ),
       cut as materialized (
@@ -118,7 +120,10 @@ function scanOf(schema: string, source: Source, where: Conditions, request: Wind
   // Part of the text: with a bound it does not know, a generic plan sorts the whole table.
   const scanned = whole(scan)
   const always = source.always ? fragment`${source.always} and ` : fragment``
-  const of = (key: Fragment) => fragment`d.id, ${at} as at, d.tableoid as part, d.ctid as spot, ${key} as lead,
+  const of = (
+    key: Fragment,
+    by = 'd',
+  ) => fragment`${new Fragment(by)}.id, ${new Fragment(`${by}.${source.at}`)} as at, d.tableoid as part, d.ctid as spot, ${key} as lead,
                pg_column_size(d.payload) + coalesce(pg_column_size(d.history), 0) as bytes, (${hit}) as hit`
   const keys = fragment`${at} as at, d.id`
 
@@ -129,7 +134,7 @@ function scanOf(schema: string, source: Source, where: Conditions, request: Wind
          where (t.tag, t.dlq_at, t.id) > (${lead.value}, ${behind})
            and (t.tag, t.dlq_at) <= (${lead.value}, 'infinity'::timestamptz)
          order by t.tag, t.dlq_at, t.id`
-    return ordered(from, of(new Fragment('t.tag')), keys, scanned)
+    return ordered(from, of(new Fragment('t.tag'), 't'), 'lead, at, id', keys, scanned)
   }
   if (lead) {
     const from = fragment`
@@ -137,17 +142,18 @@ function scanOf(schema: string, source: Source, where: Conditions, request: Wind
          where ${always}(${lead.column}, ${at}, d.id) > (${lead.value}, ${behind})
            and (${lead.column}, ${at}) <= (${lead.value}, 'infinity'::timestamptz)
          order by ${lead.column}, ${at}, d.id`
-    return ordered(from, of(lead.column), keys, scanned)
+    return ordered(from, of(lead.column), 'lead, at, id', keys, scanned)
   }
   const from = fragment`
           from ${source.table} d
          where ${always}(${at}, d.id) > (${behind})
          order by ${at}, d.id`
-  return ordered(from, of(new Fragment('null::text')), keys, scanned)
+  return ordered(from, of(new Fragment('null::text')), 'at, id', keys, scanned)
 }
 
-function ordered(from: Fragment, what: Fragment, keys: Fragment, scanned: Fragment): Scan {
+function ordered(from: Fragment, what: Fragment, order: string, keys: Fragment, scanned: Fragment): Scan {
   return {
+    order: new Fragment(order),
     rows: fragment`
         select ${what}${from}
          limit ${scanned}`,
@@ -168,12 +174,18 @@ function belonging(source: Source, where: Conditions, snapshot: string, newer: b
  * Named rows, in the order given, as the CTE `cut`; those that are not there, do not match, or died after `snapshot`
  * (null: whenever) are missing.
  */
-export function namedWindow(source: Source, where: Conditions, ids: readonly string[], selector: Selector, snapshot: string | null): Fragment {
+export function namedWindow(
+  source: Source,
+  where: Conditions,
+  ids: readonly string[],
+  selector: Selector,
+  snapshot: string | null,
+): Fragment {
   const { lead, others } = filters(where, selector, source)
   const conditions = [
     ...(source.always ? [source.always] : []),
     ...(snapshot === null ? [] : [belonging(source, where, snapshot, false)]),
-    ...(lead ? [lead.kind === 'column' ? fragment`${lead.column} = ${lead.value}` : fragment`${lead.value} = any (d.tags)`] : []),
+    ...(lead ? [equal(lead)] : []),
     ...others,
   ]
   const also = conditions.length > 0 ? fragment` where ${join(conditions, ' and ')}` : fragment``
@@ -183,6 +195,40 @@ export function namedWindow(source: Source, where: Conditions, ids: readonly str
           from unnest(${where.value(ids, 'bigint[]')}) with ordinality as i(id, place)
           join ${source.table} d on d.id = i.id${also}
       )`
+}
+
+/**
+ * How many rows that match died after `snapshot`, as the CTE `counted (hits)`, of the next `scan` deaths behind the
+ * transaction `after`; and the last of those transactions as `edge (xid)`: no row where there are no more.
+ *
+ * Index: dlq_new, so that what an operation has moved, dead in all other indexes by now, is not walked over again.
+ */
+export function newerOf(
+  source: Source,
+  where: Conditions,
+  request: Pick<WindowRequest, 'selector' | 'snapshot' | 'scan'>,
+  after: string,
+): Fragment {
+  const { selector, snapshot, scan } = request
+  const bound = where.value(snapshot, 'pg_snapshot')
+  const xid = new Fragment(`d.${source.xid}`)
+  const { lead, others } = filters(where, selector, source)
+  const conditions = [fragment`not pg_visible_in_snapshot(${xid}, ${bound})`, ...(lead ? [equal(lead)] : []), ...others]
+  const from = fragment`${source.table} d
+         where ${xid} >= pg_snapshot_xmin(${bound}) and ${xid} > ${where.value(after, 'xid8')}`
+  return fragment`
+      edge as materialized (
+        select ${xid} as xid from ${from} order by ${xid} offset ${whole(scan)} - 1 limit 1
+      ),
+      counted as materialized (
+        select count(*) as hits from ${from}
+           and ${xid} <= coalesce((select xid from edge), '18446744073709551615'::xid8)
+           and ${join(conditions, ' and ')}
+      )`
+}
+
+function equal(lead: Lead): Fragment {
+  return lead.kind === 'column' ? fragment`${lead.column} = ${lead.value}` : fragment`${lead.value} = any (d.tags)`
 }
 
 type Lead =

@@ -1,5 +1,5 @@
 import { columns, moved } from '../rows.js'
-import { type Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
+import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 
 /** Texts joined by U+001F, a missing one as U+001E. */
@@ -109,6 +109,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
   const append = table('append_history').quoted
   const retentionClass = table('retention_class').quoted
   const kept = table('effective_retention')
+  const keepMs = `${kept.quoted}(t.retention, p.retention, 'completed', 86400000)`
   const freed = fragment`
       freed as (
         delete from ${table('unique_keys')} k
@@ -125,38 +126,53 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
 
   return {
-    /** running → completed; on a queue that keeps none, gone and counted. */
+    /**
+     * running → completed; on a queue that keeps none, gone and counted. The statement a worker runs most: a row is put
+     * together once on its way from the lease to the history.
+     */
     complete: sql`
       with given as (
         select *
           from unnest($1::bigint[], $2::bigint[], string_to_array($3, E'\x1f', E'\x1e')) as g(id, lease_id, result)
       ),
       ${taken},
-      gone as materialized (
-        select ${moved('l', {}, 'l.lease_id', 'l.claimed_at', 'g.result')}
-          from taken l
-          join given g on g.id = l.id and g.lease_id = l.lease_id
+      freed as (
+        delete from ${table('unique_keys')} k
+         using taken t
+         where t.unique_key is not null and k.key = t.unique_key and k.job_id = t.id
       ),
-      ${freed},
-      ${policies},
-      ruled as (
-        select g.*,
-               ${kept}(g.retention, q.retention, 'completed', 86400000) as keep_ms
-          from gone g
-          join policies q on q.queue = g.queue
+      policies as materialized (
+        select d.queue, q.retention
+          from (select distinct queue from taken) d
+          left join ${table('queues')} q on q.queue = d.queue
       ),
       kept as (
         insert into ${table('terminal_entries')}
                (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'result')})
-        select ${moved('r', { handbacks: '0' }, "'completed'", `${retentionClass}(r.keep_ms)`, 'now()', 'r.claimed_at', 'r.lease_id', 'r.result::json')}
-          from ruled r
-         where coalesce(r.keep_ms, 1) > 0
+        select ${moved(
+          't',
+          { handbacks: '0' },
+          "'completed'",
+          `${retentionClass}(${keepMs})`,
+          'now()',
+          't.claimed_at',
+          't.lease_id',
+          'g.result::json',
+        )}
+          from taken t
+          join given g on g.id = t.id and g.lease_id = t.lease_id
+          join policies p on p.queue = t.queue
+         where coalesce(${new Fragment(keepMs)}, 1) > 0
       ),
       counted as (
         insert into ${table('counters')} (queue, kind, reason, what, n)
-        select queue, kind, 'completed', 'gone', count(*) from ruled where keep_ms <= 0 group by queue, kind
+        select t.queue, t.kind, 'completed', 'gone', count(*)
+          from taken t
+          join policies p on p.queue = t.queue
+         where ${new Fragment(keepMs)} <= 0
+         group by t.queue, t.kind
       )
-      select id, 'completed' from gone`,
+      select id, 'completed' from taken`,
 
     /** running → retryable: the attempt is charged and recorded. */
     retry: sql`

@@ -1,0 +1,33 @@
+import { SpillwayError } from '../job/errors.js'
+import type { AuditEntry, AuditFilter, Store } from '../store/store.js'
+import { Listing, type ListOptions } from './listing.js'
+
+/** Who did what: a row for each action that changed something, written in the same transaction. */
+export class Audit {
+  constructor(private readonly store: Pick<Store, 'listAudit'>) {}
+
+  /**
+   * What was done, newest first. `await` gives one page, `for await` all of it.
+   *
+   * @throws `invalid_option` for an unknown key or an empty text.
+   *
+   * @example
+   * for await (const { at, actor, action, target } of spillway.audit.list({ action: 'purge' })) console.log(at, actor, target)
+   */
+  list(filter: AuditFilter = {}, options: ListOptions = {}): Listing<AuditEntry> {
+    const named = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as AuditFilter
+    for (const [key, value] of Object.entries(named)) {
+      const isFine =
+        key === 'since'
+          ? value instanceof Date && !Number.isNaN(value.getTime())
+          : (key === 'action' || key === 'actor') && typeof value === 'string' && value !== ''
+      if (!isFine) {
+        throw new SpillwayError(
+          'invalid_option',
+          `cannot list the audit log by ${key} ${JSON.stringify(value) ?? String(value)}: action and actor as text, since as a Date are accepted`,
+        )
+      }
+    }
+    return new Listing((page) => this.store.listAudit(named, page), options)
+  }
+}
