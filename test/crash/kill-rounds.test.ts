@@ -78,14 +78,15 @@ describeStore('workers killed at random moments', ({ url, checker }) => {
   it('a job that kills its process is started three times, and then held; its neighbours run', async () => {
     const { id } = await spillway.enqueue('work', { do: 'die' }, { maxAttempts: 20 })
     const calledOff = hurry(url)
-    let latest = await workers.start({ ...settings, concurrency: 1 })
-    const watching = until(async () => {
-      if (!latest.isAlive) latest = await workers.start({ ...settings, concurrency: 1 })
+    // It may die before it could say that it is ready.
+    const alone = { ...settings, concurrency: 1 }
+    let latest = workers.spawn(alone)
+    await until(async () => {
+      if (!latest.isAlive) latest = workers.spawn(alone)
       return (await checker.census())['quarantined'] === 1
     })
 
-    await watching
-    if (!latest.isAlive) latest = await workers.start({ ...settings, concurrency: 1 })
+    if (!latest.isAlive) latest = workers.spawn(alone)
     const neighbour = await spillway.enqueue('work', { do: 'ok' })
     await until(async () => (await spillway.jobs.get(neighbour.id))?.state === 'completed')
     await calledOff()

@@ -1,11 +1,11 @@
 import pc from 'picocolors'
-import { type Job, Spillway } from '../../index.js'
+import { Spillway } from '../../index.js'
 import { isolatedStore } from '../../testing/isolated-store.js'
 import { delivering, deliverWebhook } from './deliver.js'
 import { deliveries } from './deliveries.js'
 import { startReceiver } from './receiver.js'
 
-const DELIVERIES = 3_290
+const DELIVERIES = 2_303
 const QUEUE = 'webhooks'
 
 /** Where the story is told: lines, and one that is written over while something is under way. */
@@ -41,19 +41,45 @@ export async function tellStory(url: string, stage: Stage): Promise<boolean> {
 
     stage.line()
     stage.line(pc.bold('2. What died, by cause'))
-    const jobs = await all(spillway)
-    for (const row of byCause(jobs)) stage.line(`   ${row}`)
-    await showOne(spillway, jobs[0], stage)
+    const groups = (await spillway.dlq.groups({ queue: QUEUE }, { limit: 20 })).items
+    for (const { count, reason, title } of groups) {
+      stage.line(`   ${String(count).padStart(5)}  ${reason.padEnd(19)}${(title ?? '').slice(0, 90)}`)
+    }
+    await showOne(spillway, groups[0]?.sampleId, stage)
 
     stage.line()
-    stage.line(pc.bold('3. The receiver is fixed, and the dead come back'))
+    stage.line(pc.bold('3. Somebody believes it is fixed: three canaries go first'))
+    const hasty = await spillway.dlq.retryMany(
+      { queue: QUEUE, reason: 'attempts_exhausted' },
+      { canary: 3, reason: 'should be fine now' },
+    )
+    const held = await hasty.done()
+    stage.line(`   ${pc.yellow(held.state)}: ${held.stateReason}`)
+    stage.line(`   ${held.matched - held.succeeded} of ${held.matched} were not touched`)
+    await spillway.operations.cancel(hasty.id)
+    await settled(spillway, stage)
+
+    stage.line()
+    stage.line(pc.bold('4. Somebody discards what he should not have, and takes it back'))
+    const binned = await (await spillway.dlq.discardMany({ queue: QUEUE, reason: 'skipped' })).done()
+    const restored = await (await spillway.dlq.undo(binned.id)).done()
+    stage.line(`   ${binned.succeeded} discarded, ${restored.succeeded} back as they were`)
+
+    stage.line()
+    stage.line(pc.bold('5. The receiver is fixed, and the dead come back: five first, then 400 a second'))
     receiver.fix()
     const redriven = performance.now()
-    await retryAll(spillway, jobs)
+    const redrive = await spillway.dlq.retryMany(
+      { queue: QUEUE },
+      { canary: 5, rate: 400, reason: 'the receiver is fixed' },
+    )
+    const done = await redrive.done({
+      onProgress: ({ succeeded, matched }) => stage.progress(`   ${succeeded} of ${matched} sent back`),
+    })
     await settled(spillway, stage)
     const left = await spillway.dlq.depth()
     stage.line(
-      `   ${jobs.length} redriven and delivered in ${seconds(redriven)}, ${left === 0 ? pc.green('0 dead') : pc.red(`${left} dead`)}`,
+      `   ${done.succeeded} redriven and delivered in ${seconds(redriven)}, ${left === 0 ? pc.green('0 dead') : pc.red(`${left} dead`)}`,
     )
 
     const { completed } = await spillway.jobs.counts()
@@ -81,45 +107,15 @@ async function settled(spillway: Spillway, stage: Stage): Promise<void> {
   }
 }
 
-async function all(spillway: Spillway): Promise<Job[]> {
-  const jobs: Job[] = []
-  for await (const job of spillway.dlq.list()) jobs.push(job)
-  return jobs
-}
-
-function byCause(jobs: readonly Job[]): string[] {
-  const causes = new Map<string, { count: number; sample: Job }>()
-  for (const job of jobs) {
-    const cause = job.dlq?.cause ?? ''
-    causes.set(cause, { count: (causes.get(cause)?.count ?? 0) + 1, sample: job })
-  }
-  return [...causes.values()]
-    .sort((a, b) => b.count - a.count)
-    .map(({ count, sample: { dlq } }) => {
-      const said = `${dlq?.errorClass ?? ''}: ${dlq?.errorMessage ?? ''}`.slice(0, 90)
-      return `${String(count).padStart(5)}  ${(dlq?.reason ?? '').padEnd(19)}${said}`
-    })
-}
-
-async function showOne(spillway: Spillway, job: Job | undefined, stage: Stage): Promise<void> {
+async function showOne(spillway: Spillway, id: string | undefined | null, stage: Stage): Promise<void> {
+  const job = id ? await spillway.dlq.get(id) : undefined
   if (!job) return
-  const whole = await spillway.dlq.get(job.id)
   stage.line()
   stage.line(`   ${pc.dim(`job ${job.id} (${job.tags.join(', ')}) keeps its whole history:`)}`)
-  for (const entry of whole?.history ?? []) {
+  for (const entry of job.history ?? []) {
     const said = 'message' in entry ? `${entry.message}`.slice(0, 80) : ''
     stage.line(`   ${pc.dim(`attempt ${entry.attempt + 1}  ${entry.type.padEnd(8)} ${said}`)}`)
   }
-}
-
-/** Each in one statement, a few at a time. */
-async function retryAll(spillway: Spillway, jobs: readonly Job[]): Promise<void> {
-  const queue = [...jobs]
-  const lane = async () => {
-    for (let job = queue.pop(); job; job = queue.pop())
-      await spillway.dlq.retry(job.id, { reason: 'the receiver is fixed' })
-  }
-  await Promise.all(Array.from({ length: 8 }, lane))
 }
 
 function seconds(since: number): string {

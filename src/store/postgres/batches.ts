@@ -120,11 +120,17 @@ export class Batches {
    */
   async replace(tx: Transaction, operation: StoredOperation, id: string): Promise<'done' | 'again' | Refusal> {
     const refused = (code: string, message: string) => ({ id, code, message })
-    const [holder] = await tx.run(this.queries.holderOf, [id])
+    const [holder] = await tx.run(this.queries.holderOf, [id, operation.id])
     if (holder?.[1] === 't') {
       return refused(
         'unique_conflict',
         `job ${holder[0]} holds the unique key of job ${id} and is running, so it is not replaced`,
+      )
+    }
+    if (holder?.[2] === 't') {
+      return refused(
+        'unique_conflict',
+        `job ${holder[0]} has the unique key of job ${id}, and this very retry has brought it back`,
       )
     }
     await tx.execute('savepoint replacing')

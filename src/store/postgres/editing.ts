@@ -34,7 +34,7 @@ export function editing(db: Database, schema: string): Editing {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const [row] = await perform(act).catch((error: unknown) => {
         // Another edit took the number of the version: look again at what is stored now.
-        if (faultOf((error as Error).cause) === 'unique') return []
+        if (faultOf((error as Error).cause) === 'unavailable') return []
         throw error
       })
       if (row) return row

@@ -9,6 +9,7 @@ const READ = { repeatable: true, patienceMs: 5_000 } as const
 const LARGEST_ID = '9223372036854775807'
 const ANY_TEXT = /^[^]*$/
 const MAX_PAGE = 1_000
+const HOURS = 24
 
 /** What is told about many jobs at once on PostgreSQL. Changes nothing and locks nothing. */
 export function reporting(db: Database, schema: string): Reporting {
@@ -56,8 +57,16 @@ function groupOf(row: GroupRow): DlqGroup {
     firstAt: new Date(Number(firstAtMs)),
     lastAt: new Date(Number(lastAtMs)),
     sampleId,
-    trend: JSON.parse(trend) as number[],
+    trend: trendOf(trend),
   }
+}
+
+function trendOf(text: string | null): number[] {
+  const trend = new Array<number>(HOURS).fill(0)
+  for (const [ago, n] of text === null ? [] : (JSON.parse(text) as [number, number][])) {
+    if (ago >= 0 && ago < HOURS) trend[HOURS - 1 - ago] = n
+  }
+  return trend
 }
 
 function flowOf(rows: readonly FlowRow[]): DlqFlow[] {

@@ -18,6 +18,8 @@ const CANARY_MS = 250
 const BATCH = 1_000
 const REPLACED_AT_ONCE = 50
 const START = { at: '-infinity', id: '0' } as const
+/** Behind every row. */
+const END = { at: '9999-12-31T00:00:00.000000Z', id: '0' } as const
 
 /** What a step changes in its operation's row. */
 interface Change {
@@ -154,11 +156,15 @@ export class Stepping {
     const { id, canary, canaryInMs, canaryPassed, abortAbove, holdMs } = operation
     if (canaryPassed) return { phase: 'moving' }
     if (canaryInMs === null) {
-      const { batch, change } = await this.take(tx, operation, canary ?? 1)
-      if (batch.done.length > 0) await tx.run(this.queries.sendAhead, [id, [...batch.done], holdMs])
-      else if (change.phase === 'revisiting') return change
+      const room = Math.max(1, (canary ?? 1) - operation.succeeded)
+      const { batch, change } = await this.take(tx, operation, room)
+      const sent = operation.succeeded + batch.done.length
+      const ended = change.phase === 'revisiting'
+      if (ended && sent === 0) return change
+      const complete = ended || batch.done.length >= room
+      await tx.run(this.queries.sendAhead, [id, [...batch.done], complete ? holdMs : null])
       // What was refused on the way stays behind the cursor.
-      return { ...change, phase: 'canary', cursor: batch.cursor, waitMs: batch.done.length > 0 ? CANARY_MS : 0 }
+      return { ...change, phase: 'canary', cursor: ended ? batch.past : batch.cursor, waitMs: complete ? CANARY_MS : 0 }
     }
     const rows = await tx.run(this.queries.canaries, [id])
     const failed = rows.filter(([, outcome]) => outcome === 'failed').length
@@ -206,7 +212,7 @@ export class Stepping {
     tx: Transaction,
     operation: StoredOperation,
     limit: number,
-  ): Promise<{ batch: Batch & { cursor: ScanCursor }; change: Change }> {
+  ): Promise<{ batch: Batch & { cursor: ScanCursor; past: ScanCursor }; change: Change }> {
     const { selector, snapshot, cursor, id } = operation
     const { ids } = selector
     const from = Number(cursor.id)
@@ -231,7 +237,7 @@ export class Stepping {
         ? { at: batch.at ?? cursor.at, id: batch.id ?? cursor.id }
         : { at: cursor.at, id: String(from + some.length) }
     return {
-      batch: { ...batch, cursor: next },
+      batch: { ...batch, cursor: next, past: ids === undefined ? END : next },
       change: {
         succeeded: batch.done.length,
         failed: refused.failed + missing.length,

@@ -460,9 +460,14 @@ export function bulkQueries(schema: string) {
           select 'discarded' from ${table('dlq_bin')} where id = i.id
           limit 1) as p`,
 
-    /** Who holds the key of a dead job. No row: nobody, or it is not dead. */
-    holderOf: sql<[id: string], [holder: string, isRunning: 't' | 'f']>`
-      select k.job_id, exists (select from ${table('leases')} l where l.id = k.job_id)
+    /**
+     * Who holds the key of a dead job, and whether it is to be left alone: it runs, or the same operation has sent it to
+     * work. No row: nobody holds it, or the job is not dead.
+     */
+    holderOf: sql<[id: string, operation: string], [holder: string, isRunning: 't' | 'f', isOurs: 't' | 'f']>`
+      select k.job_id, exists (select from ${table('leases')} l where l.id = k.job_id),
+             exists (select from ${table('ready_entries')} r where r.id = k.job_id and r.last_operation = $2::bigint)
+             or exists (select from ${table('deferred_jobs')} r where r.id = k.job_id and r.last_operation = $2::bigint)
         from ${dead.table} d join ${table('unique_keys')} k on k.key = d.unique_key
        where d.id = $1::bigint`,
 

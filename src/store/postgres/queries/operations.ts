@@ -170,8 +170,8 @@ export function operationQueries(schema: string) {
       select job_id, outcome, code, message from ${rows}
        where operation_id = $1::bigint and job_id > $2::bigint order by job_id limit $3`,
 
-    /** The jobs a canary sent ahead, in the generation it gave them. */
-    sendAhead: sql<[id: string, jobIds: string[], holdMs: number], []>`
+    /** The jobs a canary sent ahead, in the generation it gave them. Its time begins to run with $3, when all are sent. */
+    sendAhead: sql<[id: string, jobIds: string[], holdMs: number | null], []>`
       with sent as (
         insert into ${canaries} (operation_id, job_id, generation)
         select $1::bigint, r.id, r.generation
@@ -179,7 +179,7 @@ export function operationQueries(schema: string) {
                 union all
                 select id, generation from ${new Identifier(schema, 'deferred_jobs')} where id = any ($2::bigint[])) as r
       )
-      update ${operations} set canary_until = clock_timestamp() + $3 * interval '1 millisecond' where id = $1::bigint`,
+      update ${operations} set canary_until = clock_timestamp() + $3::float8 * interval '1 millisecond' where id = $1::bigint`,
 
     /**
      * What became of the canaries: an attempt ended well, badly, or not yet. A failed attempt is a failure, whether or

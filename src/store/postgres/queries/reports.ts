@@ -12,8 +12,8 @@ export type GroupRow = [
   firstAtMs: string,
   lastAtMs: string,
   sampleId: string | null,
-  /** JSON list of 24 numbers. */
-  trend: string,
+  /** JSON list of how many hours ago, and how many. Null: none of the last 24. */
+  trend: string | null,
 ]
 
 export type GroupParams = [
@@ -62,16 +62,18 @@ export function reportQueries(schema: string) {
      */
     groups: sql<GroupParams, GroupRow>`
       with fresh as materialized (
-        select queue, cause, sum(n) as n, max(at) filter (where n > 0) as at
+        select queue, cause, date_trunc('hour', at, 'UTC') as hour, sum(n) as n, coalesce(sum(n) filter (where n > 0), 0) as came,
+               max(at) filter (where n > 0) as at
           from ${deltas}
          where $1::text is null or queue = $1
-         group by queue, cause
+         group by 1, 2, 3
       ),
       grouped as (
         select c.queue, c.cause, c.kind, c.reason, c.error_class, c.title, c.count + coalesce(f.n, 0) as count, c.first_at,
                greatest(c.last_at, f.at) as last_at, c.sample_id
           from ${table('dlq_causes')} c
-          left join fresh f on f.queue = c.queue and f.cause = c.cause
+          left join (select queue, cause, sum(n) as n, max(at) as at from fresh group by 1, 2) as f
+            on f.queue = c.queue and f.cause = c.cause
          where ($1::text is null or c.queue = $1) and ($2::text is null or c.kind = $2)
       ),
       page as materialized (
@@ -80,6 +82,24 @@ export function reportQueries(schema: string) {
            and ($4::bigint is null or g.count < $4 or (g.count = $4 and (g.queue, g.cause) > ($5::text, $6::text)))
          order by g.count desc, g.queue, g.cause
          limit $3
+      ),
+      came as (
+        select p.queue, p.cause, h.hour, h.n
+          from page p
+         cross join lateral (select hour, n from ${table('cause_hours')} h
+                              where h.queue = p.queue and h.cause = p.cause
+                                and h.hour > now() - interval '24 hours'
+                              order by h.queue, h.cause, h.hour
+                              limit 25) as h
+        union all
+        select p.queue, p.cause, f.hour, f.came from page p join fresh f on f.queue = p.queue and f.cause = p.cause
+      ),
+      trends as (
+        select queue, cause, json_agg(json_build_array(ago, n)) as trend
+          from (select queue, cause, round(date_part('epoch', date_trunc('hour', now(), 'UTC') - hour) / 3600)::integer as ago,
+                       sum(n) as n
+                  from came group by 1, 2, 3) as hours
+         group by queue, cause
       )
       select p.queue, p.cause, p.kind, p.reason, p.error_class, p.title, p.count,
              date_part('epoch', p.first_at) * 1000, date_part('epoch', p.last_at) * 1000,
@@ -92,18 +112,9 @@ export function reportQueries(schema: string) {
                                 limit 200) as l
                         where l.queue = p.queue
                         limit 1)),
-             (select json_agg(coalesce(folded.n, 0) + coalesce(unfolded.n, 0) order by h.hour)
-                from generate_series(date_trunc('hour', now(), 'UTC') - interval '23 hours', date_trunc('hour', now(), 'UTC'),
-                                     interval '1 hour') as h(hour)
-                left join ${table('cause_hours')} folded
-                  on folded.queue = p.queue and folded.cause = p.cause and folded.hour = h.hour
-                left join lateral (select sum(n) as n from ${deltas} d
-                                    where d.queue = p.queue and d.cause = p.cause and d.n > 0
-                                      and d.at >= h.hour and d.at < h.hour + interval '1 hour'
-                                      -- Not once for every hour where there is nothing.
-                                      and exists (select from fresh f where f.queue = p.queue and f.cause = p.cause)) as unfolded
-                  on true)
+             t.trend
         from page p
+        left join trends t on t.queue = p.queue and t.cause = p.cause
        order by p.count desc, p.queue, p.cause`,
 
     /**
