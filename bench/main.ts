@@ -21,6 +21,7 @@ import { drainLarge, drainSmall, snapshot, terminalFailure, terminalFailureLarge
 import { enqueues } from './scenarios/enqueue.js'
 import { idle } from './scenarios/idle.js'
 import { dueLateness, pickup } from './scenarios/latency.js'
+import { deadLists, redrive, redrivePickup } from './scenarios/redrive.js'
 import { Scratch } from './scratch.js'
 import { describeServer, openServer } from './server.js'
 import { describe, table } from './table.js'
@@ -35,6 +36,9 @@ const SCENARIOS: readonly Scenario[] = [
   snapshot,
   dueLateness,
   idle,
+  redrive,
+  redrivePickup,
+  deadLists,
 ]
 
 process.exitCode = await main(process.argv.slice(2))

@@ -37,6 +37,13 @@ export const ROWS = {
   due_lateness_p50: { unit: 'ms', better: 'less', bar: { limit: 100 } },
   due_lateness_p99: { unit: 'ms', better: 'less', bar: { limit: 1_000 } },
   idle_statements: { unit: '1/s', better: 'less', bar: { limit: 1 }, aim: 0.5 },
+  redrive: { ...rate('rows/s'), bar: { ratio: 0.175, of: 'raw_claim_delete' }, quiet: 25_000, aim: 40_000 },
+  redrive_answer: { unit: 'ms', better: 'less', bar: { limit: 1_000 } },
+  redrive_memory: { unit: 'MiB', better: 'less', bar: { limit: 250 }, aim: 150 },
+  redrive_pickup_p99_ratio: { unit: 'x', better: 'less', bar: { limit: 2 } },
+  dlq_list_p95: { unit: 'ms', better: 'less', bar: { limit: 50 } },
+  dlq_page_1000_p95: { unit: 'ms', better: 'less', bar: { limit: 50 } },
+  dlq_depth_p95: { unit: 'ms', better: 'less', bar: { limit: 100 }, aim: 20 },
   worker_memory: { unit: 'MiB', better: 'less', bar: { limit: 250 }, aim: 150 },
   worker_memory_8k: { unit: 'MiB', better: 'less' },
 } as const satisfies Record<string, RowSpec>

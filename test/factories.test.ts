@@ -73,7 +73,7 @@ describeStore('making jobs for tests', ({ store, given, db, checker }) => {
   })
 })
 
-describeStore('moving the clock', ({ given, clock, store }) => {
+describeStore('moving the clock', ({ given, clock, store, db }) => {
   it('brings what is due nearer, and makes what is done older', async () => {
     const now = Date.now()
     const scheduled = await given.job({
@@ -91,6 +91,23 @@ describeStore('moving the clock', ({ given, clock, store }) => {
       (completed.finalizedAt as Date).getTime() - 3_600_000,
       -2,
     )
+  })
+
+  it('moves counts that are kept by the hour past each other', async () => {
+    const hours = (n: number) =>
+      `insert into spillway.cause_hours select 'q', 'c', date_trunc('hour', now()) - n * interval '1 hour', n from generate_series(0, ${n}) n`
+    await db.transaction((tx) => tx.execute(hours(5)))
+
+    await clock.advance('1h')
+
+    const [row] = await db.runRaw<[], [string]>(
+      {
+        name: 'hours',
+        text: `select string_agg(n || ':' || extract(hour from date_trunc('hour', now()) - hour), ' ' order by n) from spillway.cause_hours`,
+      },
+      [],
+    )
+    expect(row).toEqual(['0:1 1:2 2:3 3:4 4:5 5:6'])
   })
 
   it('moves finished jobs across days', async () => {

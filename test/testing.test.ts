@@ -47,7 +47,7 @@ describeStore('helpers for the tests of users', ({ store, given, url, clock }) =
     const { id } = await spillway.enqueue(mail, { to: 'ada' })
     const endless = mail.handle(
       (_, { signal }) =>
-        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     )
 
     await expect(drain(spillway, { jobs: [endless], within: 1_000 })).rejects.toThrow('1 handlers still run')

@@ -1,4 +1,5 @@
 import { exactJob } from '../client/wire.js'
+import { SpillwayError } from '../job/errors.js'
 import type { HistoryEntry } from '../job/history.js'
 import type { Job } from '../job/job.js'
 import type { Page } from '../store/store.js'
@@ -21,6 +22,14 @@ export function showPage(
   out.table(head, page.items.map(row), empty)
   if (page.cursor !== null)
     out.line(`\n${out.colors.dim('next page:')} ${nextPageCommand(process.argv.slice(2), page.cursor)}`)
+}
+
+/** What is said of an id that no dead letter has. */
+export function noDeadLetter(id: string): SpillwayError {
+  return new SpillwayError(
+    'not_found',
+    `no dead letter ${oneLine(id, 40)}; \`spillway jobs get\` finds a job in any state`,
+  )
 }
 
 /** Failures so far of all that may be. */

@@ -8,7 +8,7 @@ const DID: Readonly<Record<Operation['action'], string>> = {
   purge: 'purged',
   move: 'moved',
   undo: 'took back',
-} as Readonly<Record<Operation['action'], string>>
+}
 
 /** What an operation did, in one sentence. */
 export function sentenceOf(operation: Operation): string {
@@ -20,7 +20,7 @@ export function sentenceOf(operation: Operation): string {
     newerLeftAlone > 0 && `${newerLeftAlone} that died later left alone`,
   ].filter(Boolean)
   const rest = counts.length === 0 ? '' : `; ${counts.join(', ')}`
-  return `operation ${id} is ${state}: ${DID[action] ?? action} ${succeeded} of ${matched}${took}${rest}`
+  return `operation ${id} is ${state}: ${DID[action]} ${succeeded} of ${matched}${took}${rest}`
 }
 
 /** Everything about one operation. */

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { shared } from './command.js'
+import { auditCommand } from './commands/audit.js'
 import { demoCommand } from './commands/demo.js'
 import { devCommand } from './commands/dev.js'
 import { dlqCommand } from './commands/dlq.js'
 import { enqueueCommand } from './commands/enqueue.js'
 import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
+import { operationsCommand } from './commands/operations.js'
 import { queuesCommand } from './commands/queues.js'
 import { workCommand } from './commands/work.js'
 import { workersCommand } from './commands/workers.js'
@@ -17,6 +19,7 @@ Examples:
   spillway dlq depth                         how many jobs were given up
   spillway dlq list --queue billing          which, and why
   spillway dlq retry 800042                  send one back to work
+  spillway dlq retry-bulk --queue billing    send all of a queue back
 
 Without --database-url and DATABASE_URL, every command uses the database in .spillway/ of the current folder.
 Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 conflict or refused, 5 database unreachable.`
@@ -44,8 +47,10 @@ const COMMANDS = [
   enqueueCommand,
   jobsCommand,
   dlqCommand,
+  operationsCommand,
   queuesCommand,
   workersCommand,
+  auditCommand,
 ] as const
 
 function version(): string {

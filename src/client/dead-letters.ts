@@ -249,7 +249,10 @@ export class DeadLetters {
   private async begun(id: string): Promise<Operation> {
     const operation = await this.store.getOperation(id)
     if (operation) return operation
-    throw new SpillwayError('operation_not_found', `cannot find operation ${id}, which this request began: it was removed`)
+    throw new SpillwayError(
+      'operation_not_found',
+      `cannot find operation ${id}, which this request began: it was removed`,
+    )
   }
 
   private async one(action: BulkAction, id: string, state: JobState | 'gone', options: ActOptions): Promise<Acted> {

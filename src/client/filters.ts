@@ -1,9 +1,9 @@
+import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import { checkSelector } from '../job/selector.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
 import type { DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
 import { isJobId } from './act.js'
-import { type Duration, parseDuration } from '../job/duration.js'
 
 /** The filter without what was left open. @throws `invalid_option` for unknown states, unknown keys and empty texts. */
 export function checkJobFilter(filter: JobFilter): JobFilter {
@@ -63,10 +63,12 @@ export function checkFlowFilter(options: FlowOptions, now: Date): FlowFilter {
   const { queue, since = 86_400_000, by = 'hour', ...unknown } = options
   const [key] = Object.keys(unknown)
   if (key !== undefined) throw refused(key, '', 'it is unknown; known are queue, since, by')
-  if (queue !== undefined && (typeof queue !== 'string' || queue === '')) throw refused('queue', queue, 'a text that is not empty is accepted')
+  if (queue !== undefined && (typeof queue !== 'string' || queue === ''))
+    throw refused('queue', queue, 'a text that is not empty is accepted')
   if (by !== 'minute' && by !== 'hour') throw refused('by', by, 'minute or hour is accepted')
   const from = since instanceof Date ? since : new Date(now.getTime() - parseDuration(since, 'since'))
-  if (!(now.getTime() - from.getTime() <= LONGEST_FLOW_MS)) throw refused('since', since, 'a Date of the last 90 days is accepted')
+  if (!(now.getTime() - from.getTime() <= LONGEST_FLOW_MS))
+    throw refused('since', since, 'a Date of the last 90 days is accepted')
   return { since: from, by, ...(queue === undefined ? {} : { queue }) }
 }
 

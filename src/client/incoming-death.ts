@@ -23,7 +23,8 @@ type Document = Readonly<Record<string, unknown>>
  * @throws `invalid_option`, `payload_refused`, `payload_too_large`: what is wrong, with the name of the field.
  */
 export function incomingDeath(line: string, maxBytes: number, now: Date): IncomingDeath {
-  if (line.length > MAX_LINE_CHARS) throw refused('line', `it has ${line.length} characters`, `at most ${MAX_LINE_CHARS}`)
+  if (line.length > MAX_LINE_CHARS)
+    throw refused('line', `it has ${line.length} characters`, `at most ${MAX_LINE_CHARS}`)
   const document = documentOf(line)
   for (const key of Object.keys(document)) {
     if (!KNOWN.has(key)) throw refused(JSON.stringify(key.slice(0, 60)), 'it is unknown', `${[...KNOWN].join(', ')}`)
@@ -84,7 +85,16 @@ export function incomingDeath(line: string, maxBytes: number, now: Date): Incomi
 
 const KNOWN: ReadonlySet<string> = new Set([
   ...['state', 'id', 'queue', 'kind', 'unique_key', 'dlq_reason', 'cause', 'error_class', 'error_message', 'lease_id'],
-  ...['origin_id', 'schema_version', 'priority', 'attempt', 'crash_attempt', 'max_attempts', 'charge_base', 'run_lease'],
+  ...[
+    'origin_id',
+    'schema_version',
+    'priority',
+    'attempt',
+    'crash_attempt',
+    'max_attempts',
+    'charge_base',
+    'run_lease',
+  ],
   ...['generation', 'handbacks', 'timeout_ms', 'original_run_lease', 'created_at', 'run_at', 'deadline', 'started_at'],
   ...['dlq_at', 'tags', 'metadata', 'metadata_text', 'retention', 'progress', 'history', 'payload', 'payload_text'],
 ])
@@ -124,10 +134,17 @@ function historyOf(entries: unknown, raw: string | undefined): string {
   if (entries === undefined || raw === undefined) return '[]'
   const isHistory =
     Array.isArray(entries) &&
-    entries.every((entry: unknown) => typeof entry === 'object' && entry !== null && typeof (entry as Document)['type'] === 'string')
+    entries.every(
+      (entry: unknown) =>
+        typeof entry === 'object' && entry !== null && typeof (entry as Document)['type'] === 'string',
+    )
   if (!isHistory) throw refused('history', 'it is no list of entries', 'a list of objects with a type')
   if (Buffer.byteLength(raw) > MAX_HISTORY_BYTES + 16_384 || entries.length > 51) {
-    throw refused('history', `it has ${entries.length} entries in ${Buffer.byteLength(raw)} bytes`, '51 entries in 256 KiB')
+    throw refused(
+      'history',
+      `it has ${entries.length} entries in ${Buffer.byteLength(raw)} bytes`,
+      '51 entries in 256 KiB',
+    )
   }
   return raw.includes('\\u') || !isStorable(raw) ? storableJson(JSON.stringify(entries)) : raw
 }
@@ -141,7 +158,8 @@ function retentionOf(value: unknown): string | null {
 function idOf(key: string, value: unknown): string | null {
   if (value === undefined || value === null) return null
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
-  if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && (key === 'lease_id' || BigInt(text) < HIGHEST_ID)) return text
+  if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && (key === 'lease_id' || BigInt(text) < HIGHEST_ID))
+    return text
   throw refused(key, `it is ${shown(value)}`, 'decimal digits below 2^62, as text')
 }
 
@@ -177,7 +195,10 @@ function optional<T>(document: Document, key: string, check: (value: unknown) =>
 }
 
 function titleOf(errorClass: string | null, message: string | null, reason: string): string {
-  return [errorClass, message === null ? null : normaliseMessage(message)].filter(Boolean).join(': ').slice(0, 300) || reason.slice(0, 300)
+  return (
+    [errorClass, message === null ? null : normaliseMessage(message)].filter(Boolean).join(': ').slice(0, 300) ||
+    reason.slice(0, 300)
+  )
 }
 
 function refused(what: string, problem: string, accepted: string): SpillwayError {

@@ -6,7 +6,9 @@ import { SpillwayError } from '../job/errors.js'
  * Properties that are undefined are as good as absent.
  */
 export function requestHash(request: unknown): string {
-  return createHash('sha256').update(JSON.stringify(sorted(request))).digest('hex')
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(request)))
+    .digest('hex')
 }
 
 /** @throws `invalid_option` where it is no text of 1 to 255 printable characters. */

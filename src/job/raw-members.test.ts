@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { rawMembers } from './raw-members.js'
 
 it('gives every member as it is written', () => {
-  const text = ' { "n" : 9007199254740993, "o": {"a": [1, {"b": "}]"}], "c": 1.10 } ,"s":"a\\"b,:{","e":1E+2,"t":true,"x":null }'
+  const text =
+    ' { "n" : 9007199254740993, "o": {"a": [1, {"b": "}]"}], "c": 1.10 } ,"s":"a\\"b,:{","e":1E+2,"t":true,"x":null }'
 
   expect(Object.fromEntries(rawMembers(text))).toEqual({
     n: '9007199254740993',

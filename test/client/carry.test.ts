@@ -84,8 +84,14 @@ describeStore('imported lines', ({ store, given, db }) => {
 
     expect(report.imported).toBe(1)
     expect(seen).toEqual([{ line: 2, imported: true, id: expect.stringMatching(/^\d+$/) }])
-    const id = seen[0]!.imported ? seen[0].id : ''
-    expect(await client.dlq.get(id)).toMatchObject({ kind: 'k', queue: 'default', payload: [1], dlq: { reason: 'imported' } })
+    const [first] = seen
+    const id = first?.imported ? first.id : ''
+    expect(await client.dlq.get(id)).toMatchObject({
+      kind: 'k',
+      queue: 'default',
+      payload: [1],
+      dlq: { reason: 'imported' },
+    })
   })
 
   it.each([

@@ -58,7 +58,9 @@ describeStore('bulk work under an idempotency key', ({ store, given }) => {
 
   it('takes only keys that fit a header', async () => {
     for (const idempotencyKey of ['', 'a\nb', 'x'.repeat(256)]) {
-      await expect(client.dlq.retryMany({ queue: 'q' }, { idempotencyKey })).rejects.toMatchObject({ code: 'invalid_option' })
+      await expect(client.dlq.retryMany({ queue: 'q' }, { idempotencyKey })).rejects.toMatchObject({
+        code: 'invalid_option',
+      })
     }
   })
 })
@@ -74,8 +76,14 @@ describeStore('the client', ({ store, given }) => {
     await client.jobs.kill(waits.id, { reason: 'obsolete' })
     const { id } = await client.jobs.clone(done.id, { priority: 1 })
 
-    expect(await client.dlq.get(waits.id)).toMatchObject({ payloadText: '{"n":9007199254740993}', dlq: { reason: 'obsolete' } })
-    expect((await client.jobs.payloadVersions(waits.id)).map(({ payload }) => payload)).toEqual(['1', '{"n":9007199254740993}'])
+    expect(await client.dlq.get(waits.id)).toMatchObject({
+      payloadText: '{"n":9007199254740993}',
+      dlq: { reason: 'obsolete' },
+    })
+    expect((await client.jobs.payloadVersions(waits.id)).map(({ payload }) => payload)).toEqual([
+      '1',
+      '{"n":9007199254740993}',
+    ])
     expect(await client.jobs.get(id)).toMatchObject({ priority: 1, originId: done.id })
     const actions: string[] = []
     for await (const { action } of client.audit.list({ actor: 'ann' }, { limit: 2 })) actions.push(action)
@@ -85,13 +93,18 @@ describeStore('the client', ({ store, given }) => {
   it('checks a payload as an enqueue does', async () => {
     const { id } = await given.job({ state: 'archived' })
 
-    await expect(client.jobs.editPayload(id, { a: ['\0'] })).rejects.toMatchObject({ code: 'payload_refused', path: 'a[0]' })
+    await expect(client.jobs.editPayload(id, { a: ['\0'] })).rejects.toMatchObject({
+      code: 'payload_refused',
+      path: 'a[0]',
+    })
     await expect(client.jobs.editPayload(id, undefined)).rejects.toMatchObject({ code: 'payload_refused' })
     expect(await client.jobs.payloadVersions(id)).toEqual([])
   })
 
   it('refuses filters it does not know', async () => {
-    expect(() => client.dlq.groups({ reason: 'x' } as object)).toThrow(expect.objectContaining({ code: 'invalid_option' }))
+    expect(() => client.dlq.groups({ reason: 'x' } as object)).toThrow(
+      expect.objectContaining({ code: 'invalid_option' }),
+    )
     expect(() => client.audit.list({ who: 'x' } as object)).toThrow(expect.objectContaining({ code: 'invalid_option' }))
     await expect(client.dlq.history({ since: '91d' })).rejects.toMatchObject({ code: 'invalid_option' })
     await expect(client.jobs.edit('1', {})).rejects.toMatchObject({ code: 'invalid_option' })

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest'
 import { runOperation } from '../../src/client/operation-runner.js'
+import { checkSelector } from '../../src/job/selector.js'
 import { sql } from '../../src/store/postgres/sql.js'
+import type { BulkResult } from '../../src/store/store.js'
+import { lockWaits } from '../store/heard.js'
 import { describeStore } from '../support/store.js'
 import { abandon, act, carryOut, deadIds, readyIds, request, stepUntil, total } from './bulk-work.js'
 
@@ -106,6 +109,21 @@ describeStore('an operation and who runs it', ({ store, given, db, inTransaction
       state: 'available',
       payload: { n: 2 },
     })
+  })
+
+  it('waits for an edit that is under way, where ids are acted upon at once, and moves what it became', async () => {
+    const [edited = ''] = await given.jobs(1, { state: 'archived', uniqueKey: 'k' })
+    const asked = request({ selector: { ids: [edited] } })
+    let call: Promise<BulkResult> | undefined
+
+    await inTransaction(async (tx) => {
+      await tx.run(editPayload, [edited])
+      call = store.actOnIds([edited], asked, act)
+      await lockWaits(db)
+    })
+
+    expect(await call).toMatchObject({ succeeded: [edited], failed: [], operation: { state: 'done', succeeded: 1 } })
+    expect(await store.getJob(edited, { payload: true })).toMatchObject({ state: 'available', payload: { n: 2 } })
   })
 
   it('does the 997 of 1,000 that it can, and lists the other three with reasons', async () => {
@@ -215,6 +233,8 @@ describeStore('an operation and who runs it', ({ store, given, db, inTransaction
 
   it('takes long lists of ids, each of them once', async () => {
     const ids = await given.jobs(1_500, { state: 'archived' })
+    const tooMany = Array.from({ length: 100_001 }, (_, n) => String(n))
+    expect(() => checkSelector({ ids: tooMany })).toThrow('the limit is 100000')
     const unknown = Array.from({ length: 65_536 - 1_500 - 1 }, (_, n) => String(9_000_000_000 + n))
 
     const operation = await carryOut(store, {

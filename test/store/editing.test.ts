@@ -15,24 +15,44 @@ const position = sql<[], string[]>`
   select position from spillway.ready_entries union all select position from spillway.deferred_jobs`
 
 describeStore('editing a payload', ({ store, given, db, inTransaction }) => {
-  it.each(statesAccepting('edit_payload'))('of a job that is %s keeps everything else and the one before', async (state) => {
-    const before = await given.job({ state, payloadText: '{"id": 9007199254740995}', uniqueKey: 'k', tags: ['t'] })
-    const [place] = await db.run(position, [])
+  it.each(statesAccepting('edit_payload'))(
+    'of a job that is %s keeps everything else and the one before',
+    async (state) => {
+      const before = await given.job({ state, payloadText: '{"id": 9007199254740995}', uniqueKey: 'k', tags: ['t'] })
+      const [place] = await db.run(position, [])
 
-    const edited = await store.editPayload(before.id, BIG, act)
+      const edited = await store.editPayload(before.id, BIG, act)
 
-    expect(edited).toEqual({ id: before.id, state, changed: true, version: 2 })
-    const { history = [], ...after } = (await store.getJob(before.id, { payload: true }))!
-    expect(after.payloadText).toBe(BIG)
-    expect({ ...after, payload: before.payload, payloadText: before.payloadText, history: history.slice(0, -1) }).toEqual(before)
-    expect(history.at(-1)).toMatchObject({ type: 'edited', by: 'ann', why: act.reason, changed: ['payload'], version: 2 })
-    expect((await db.run(position, []))[0]).toEqual(place)
-    expect(await store.payloadVersions(before.id)).toEqual([
-      { version: 1, payload: '{"id": 9007199254740995}', editedAt: before.createdAt, editedBy: 'enqueued', reason: null },
-      { version: 2, payload: BIG, editedAt: expect.any(Date), editedBy: 'ann', reason: act.reason },
-    ])
-    expect(await db.run(audit, [])).toEqual([['edit_payload', before.id, act.reason, state]])
-  })
+      expect(edited).toEqual({ id: before.id, state, changed: true, version: 2 })
+      const { history = [], ...after } = (await store.getJob(before.id, { payload: true }))!
+      expect(after.payloadText).toBe(BIG)
+      expect({
+        ...after,
+        payload: before.payload,
+        payloadText: before.payloadText,
+        history: history.slice(0, -1),
+      }).toEqual(before)
+      expect(history.at(-1)).toMatchObject({
+        type: 'edited',
+        by: 'ann',
+        why: act.reason,
+        changed: ['payload'],
+        version: 2,
+      })
+      expect((await db.run(position, []))[0]).toEqual(place)
+      expect(await store.payloadVersions(before.id)).toEqual([
+        {
+          version: 1,
+          payload: '{"id": 9007199254740995}',
+          editedAt: before.createdAt,
+          editedBy: 'enqueued',
+          reason: null,
+        },
+        { version: 2, payload: BIG, editedAt: expect.any(Date), editedBy: 'ann', reason: act.reason },
+      ])
+      expect(await db.run(audit, [])).toEqual([['edit_payload', before.id, act.reason, state]])
+    },
+  )
 
   it.each(JOB_STATES.filter((state) => !statesAccepting('edit_payload').includes(state)))(
     'of a job that is %s is refused',
@@ -83,9 +103,41 @@ describeStore('editing a payload', ({ store, given, db, inTransaction }) => {
     const { id } = await given.job({ state: 'archived' })
     await store.editPayload(id, '2', act)
 
-    await store.actOnIds([id], { action: 'purge', selector: { ids: [id] }, dryRun: false, rate: null, maxWaiting: 0, canary: null, abortAbove: 0, holdMs: 0, preview: null }, act)
+    await store.actOnIds(
+      [id],
+      {
+        action: 'purge',
+        selector: { ids: [id] },
+        dryRun: false,
+        rate: null,
+        maxWaiting: 0,
+        canary: null,
+        abortAbove: 0,
+        holdMs: 0,
+        preview: null,
+      },
+      act,
+    )
 
     expect(await store.payloadVersions(id)).toEqual([])
+  })
+})
+
+describeStore('versions of a payload', ({ store, given, db, inTransaction }) => {
+  it('go when their job has gone, however it ended', async () => {
+    const [kept, gone] = [await given.job({ payloadText: '1' }), await given.job({ payloadText: '1' })]
+    for (const { id } of [kept, gone]) await store.editPayload(id, '2', act)
+    await inTransaction((tx) =>
+      tx.execute(`update spillway.payload_versions set edited_at = now() - interval '2 days';
+                  delete from spillway.ready_entries where id = ${gone.id}`),
+    )
+
+    await store.retain(100)
+
+    expect(await db.run(sql`select job_id, version from spillway.payload_versions order by 1, 2`, [])).toEqual([
+      [kept.id, '1'],
+      [kept.id, '2'],
+    ])
   })
 })
 
@@ -94,7 +146,11 @@ describeStore('editing priority and queue', ({ store, given, db, url }) => {
     const before = await given.job({ state, uniqueKey: 'k' })
     const [place] = await db.run(position, [])
 
-    expect(await store.editJob(before.id, { priority: 7, queue: 'fast' }, act)).toEqual({ id: before.id, state, changed: true })
+    expect(await store.editJob(before.id, { priority: 7, queue: 'fast' }, act)).toEqual({
+      id: before.id,
+      state,
+      changed: true,
+    })
 
     const { history = [], ...after } = (await store.getJob(before.id, { payload: true }))!
     expect({ ...after, history: history.slice(0, -1) }).toEqual({ history: [], ...before, priority: 7, queue: 'fast' })
@@ -125,7 +181,10 @@ describeStore('editing priority and queue', ({ store, given, db, url }) => {
     async (state) => {
       const before = await given.job({ state })
 
-      await expect(store.editJob(before.id, { priority: 1 }, act)).rejects.toMatchObject({ code: 'invalid_state', state })
+      await expect(store.editJob(before.id, { priority: 1 }, act)).rejects.toMatchObject({
+        code: 'invalid_state',
+        state,
+      })
 
       expect(await store.getJob(before.id, { payload: true })).toEqual(before)
     },
@@ -134,7 +193,15 @@ describeStore('editing priority and queue', ({ store, given, db, url }) => {
 
 describeStore('cloning', ({ store, given, db, url }) => {
   it.each(statesAccepting('clone'))('makes a new job of one that is %s', async (state) => {
-    const before = await given.job({ state, payloadText: BIG, tags: ['t'], metadata: { a: 1 }, attempt: 3, priority: 9, uniqueKey: 'k' })
+    const before = await given.job({
+      state,
+      payloadText: BIG,
+      tags: ['t'],
+      metadata: { a: 1 },
+      attempt: 3,
+      priority: 9,
+      uniqueKey: 'k',
+    })
     const heard = await listenFor(url, 'spillway_notices')
 
     const cloned = await store.cloneJob(before.id, {}, act)
@@ -154,10 +221,22 @@ describeStore('cloning', ({ store, given, db, url }) => {
     const { id } = await given.job({ state: 'completed' })
     const runAt = new Date('2100-01-01T00:00:00.000Z')
 
-    const cloned = await store.cloneJob(id, { queue: 'q', priority: 1, runAt, maxAttempts: 2, deadline: runAt, payload: '[2]' }, act)
+    const cloned = await store.cloneJob(
+      id,
+      { queue: 'q', priority: 1, runAt, maxAttempts: 2, deadline: runAt, payload: '[2]' },
+      act,
+    )
 
     expect(cloned).toMatchObject({ state: 'scheduled', warnings: [expect.stringContaining('"q"')] })
-    const expected = { state: 'scheduled', queue: 'q', priority: 1, runAt, maxAttempts: 2, deadline: runAt, payload: [2] }
+    const expected = {
+      state: 'scheduled',
+      queue: 'q',
+      priority: 1,
+      runAt,
+      maxAttempts: 2,
+      deadline: runAt,
+      payload: [2],
+    }
     expect(await store.getJob(cloned.id, { payload: true })).toMatchObject(expected)
   })
 

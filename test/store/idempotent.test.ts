@@ -109,10 +109,14 @@ describeStore('a request under a key', ({ store, given, db, inTransaction }) => 
 
   it('is forgotten after 24 hours', async () => {
     await store.idempotent(request(), async () => ({ status: 200, answer: '1' }))
-    await inTransaction((tx) => tx.execute(`update spillway.idempotency_keys set created_at = now() - interval '25 hours'`))
+    await inTransaction((tx) =>
+      tx.execute(`update spillway.idempotency_keys set created_at = now() - interval '25 hours'`),
+    )
 
     const again = await store.idempotent(request({ requestHash: 'h2' }), async () => ({ status: 200, answer: '2' }))
-    await inTransaction((tx) => tx.execute(`update spillway.idempotency_keys set created_at = now() - interval '25 hours'`))
+    await inTransaction((tx) =>
+      tx.execute(`update spillway.idempotency_keys set created_at = now() - interval '25 hours'`),
+    )
     await store.retain(100)
 
     expect(again).toEqual({ status: 200, answer: '2', replayed: false })

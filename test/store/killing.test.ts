@@ -15,7 +15,14 @@ const counters = sql<[], string[]>`select queue, kind, reason, what, n from spil
 
 describeStore('killing', ({ store, given, db, inTransaction }) => {
   it.each(statesAccepting('kill'))('makes a dead letter of a job that is %s, and frees its key', async (state) => {
-    const before = await given.job({ state, uniqueKey: 'k', tags: ['t'], attempt: 2, runLease: 3, kind: 'charge "card"' })
+    const before = await given.job({
+      state,
+      uniqueKey: 'k',
+      tags: ['t'],
+      attempt: 2,
+      runLease: 3,
+      kind: 'charge "card"',
+    })
 
     expect(await store.killJob(before.id, act)).toEqual({ id: before.id, state: 'archived', changed: true })
 

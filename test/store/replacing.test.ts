@@ -31,7 +31,10 @@ describeStore('enqueueing in the place of whoever has the key', ({ store, given,
     const [enqueued] = await store.enqueue([job()])
 
     expect(enqueued?.inserted).toBe(true)
-    expect(await store.getJob(before.id)).toMatchObject({ state: 'cancelled', reason: expect.stringContaining('"key"') })
+    expect(await store.getJob(before.id)).toMatchObject({
+      state: 'cancelled',
+      reason: expect.stringContaining('"key"'),
+    })
     expect(await store.getJob(enqueued!.id)).toMatchObject({ state: 'available', uniqueKey: 'key' })
     expect(await db.run(holder, [])).toEqual([[enqueued!.id]])
   })

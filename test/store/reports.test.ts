@@ -8,7 +8,13 @@ const page = { limit: 10 }
 
 describeStore('dead letters by cause', ({ store, given, db, inTransaction }) => {
   it('say how many there are, since when, and one of them; the largest first', async () => {
-    await given.jobs(2, { state: 'archived', queue: 'a', cause: 'c1', errorClass: 'TypeError', errorMessage: 'x is <n>' })
+    await given.jobs(2, {
+      state: 'archived',
+      queue: 'a',
+      cause: 'c1',
+      errorClass: 'TypeError',
+      errorMessage: 'x is <n>',
+    })
     await given.jobs(3, { state: 'archived', queue: 'b', kind: 'mail', cause: 'c2', dlqReason: 'skipped' })
     await given.jobs(1, { state: 'archived', queue: 'b', cause: 'c1' })
 
@@ -32,7 +38,8 @@ describeStore('dead letters by cause', ({ store, given, db, inTransaction }) => 
     await given.jobs(1, { state: 'archived', queue: 'b', kind: 'mail', cause: 'c1' })
     await given.jobs(1, { state: 'archived', queue: 'b', kind: 'sms', cause: 'c2' })
 
-    const groups = async (filter: object) => (await store.dlqGroups(filter, page)).items.map(({ queue, cause }) => queue + cause)
+    const groups = async (filter: object) =>
+      (await store.dlqGroups(filter, page)).items.map(({ queue, cause }) => queue + cause)
 
     expect(await groups({ queue: 'b' })).toEqual(['bc1', 'bc2'])
     expect(await groups({ kind: 'mail' })).toEqual(['ac1', 'bc1'])
@@ -44,7 +51,10 @@ describeStore('dead letters by cause', ({ store, given, db, inTransaction }) => 
 
     const causes: string[] = []
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const next: Awaited<ReturnType<typeof store.dlqGroups>> = await store.dlqGroups({}, { limit: 2, ...(cursor ? { cursor } : {}) })
+      const next: Awaited<ReturnType<typeof store.dlqGroups>> = await store.dlqGroups(
+        {},
+        { limit: 2, ...(cursor ? { cursor } : {}) },
+      )
       causes.push(...next.items.map(({ cause }) => cause))
       cursor = next.cursor
     }
@@ -122,12 +132,14 @@ describeStore('what came and left', ({ store, given, inTransaction }) => {
 
   it('counts what retention took away', async () => {
     const dlqAt = new Date(Date.now() - 40 * 86_400_000)
-    await given.job({ state: 'archived', dlqAt, retainFrom: dlqAt })
+    const { id } = await given.job({ state: 'archived', dlqAt, retainFrom: dlqAt })
+    await store.editPayload(id, '2', act)
 
     await store.retain(100)
 
     const [flow] = await store.dlqHistory({ since: new Date(Date.now() - 3_600_000), by: 'hour' })
     expect(flow).toMatchObject({ arrived: 0, departed: 1, departedBy: { expired: 1 } })
+    expect(await store.payloadVersions(id)).toEqual([])
   })
 })
 

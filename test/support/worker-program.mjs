@@ -38,7 +38,7 @@ const ACTIONS = {
   hold: (_, { job, signal }) =>
     new Promise((resolve, reject) => {
       released.set(job.id, resolve)
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      signal.addEventListener('abort', () => reject(new Error('told to end', { cause: signal.reason })), { once: true })
     }),
   /** Until the test says so, whatever the signal says. */
   holdOn: (_, { job }) => new Promise((resolve) => released.set(job.id, resolve)),

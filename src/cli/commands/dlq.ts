@@ -1,22 +1,18 @@
 import type { Command } from 'commander'
-import { SpillwayError } from '../../job/errors.js'
 import type { Job } from '../../job/job.js'
 import { showActed } from '../acted.js'
 import { budget, timeAgo, whole } from '../arguments.js'
 import { group, runs, subcommand } from '../command.js'
-import { attemptsOf, showJob, showPage } from '../job-views.js'
+import { type FilterFlags, filterFlags, given } from '../dead-letter-filters.js'
+import { attemptsOf, noDeadLetter, showJob, showPage } from '../job-views.js'
 import { type RetryFlags, retryFlags, retryOptions } from '../retry-flags.js'
 import { oneLine } from '../shown.js'
+import { bulkCommands } from './dlq-bulk.js'
+import { carryCommands } from './dlq-carry.js'
+import { replayCommand } from './dlq-replay.js'
+import { reportCommands } from './dlq-reports.js'
 
-interface ListFlags {
-  readonly queue?: string
-  readonly kind?: string
-  readonly tag?: string
-  readonly reason?: string
-  readonly cause?: string
-  readonly error?: string
-  readonly since?: Date
-  readonly until?: Date
+interface ListFlags extends FilterFlags {
   readonly beforeId?: string
   readonly beforeDlqAt?: Date
   readonly limit?: number
@@ -39,16 +35,10 @@ export function dlqCommand(program: Command): void {
     },
   )
 
+  reportCommands(dlq)
+
   runs<ListFlags>(
-    subcommand(dlq, 'list', 'list dead letters, newest death first, without payloads')
-      .option('--queue <queue>', 'that died in this queue')
-      .option('--kind <kind>', 'of this kind')
-      .option('--tag <tag>', 'that have this tag')
-      .option('--reason <reason>', 'such as attempts_exhausted, skipped, deadline_exceeded')
-      .option('--cause <cause>', 'grouped under this cause')
-      .option('--error <text>', 'with this text in the error message')
-      .option('--since <time>', 'died at or after: ISO text, or a duration ago as 2h', timeAgo)
-      .option('--until <time>', 'died before', timeAgo)
+    filterFlags(subcommand(dlq, 'list', 'list dead letters, newest death first, without payloads'), { acts: false })
       .option('--before-dlq-at <time>', 'died before this time', timeAgo)
       .option('--before-id <id>', 'go on after this dead letter of the list')
       .option('--limit <rows>', 'rows of a page, up to 1000 (default: 50)', whole)
@@ -80,15 +70,12 @@ export function dlqCommand(program: Command): void {
     ),
     async ({ client, out, options }, id) => {
       const job = await client.dlq.get(id!, { payload: options.payload })
-      if (job === undefined) {
-        throw new SpillwayError(
-          'not_found',
-          `no dead letter ${oneLine(id!, 40)}; \`spillway jobs get\` finds a job in any state`,
-        )
-      }
+      if (job === undefined) throw noDeadLetter(id!)
       showJob(out, job)
     },
   )
+
+  replayCommand(dlq)
 
   runs<RetryFlags>(
     retryFlags(subcommand(dlq, 'retry <id>', 'send a dead letter back to work, with a fresh budget'))
@@ -100,11 +87,7 @@ export function dlqCommand(program: Command): void {
     async ({ client, out, options }, id) =>
       showActed(out, 'retried', await client.dlq.retry(id!, retryOptions(options))),
   )
-}
 
-/** The filter without what was not given. */
-function given<T extends object>(filter: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>
-  }
+  bulkCommands(dlq)
+  carryCommands(dlq)
 }

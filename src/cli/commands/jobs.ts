@@ -8,6 +8,7 @@ import { group, runs, subcommand } from '../command.js'
 import { attemptsOf, showJob, showPage } from '../job-views.js'
 import { type RetryFlags, retryFlags, retryOptions } from '../retry-flags.js'
 import { oneLine } from '../shown.js'
+import { editCommands } from './jobs-edit.js'
 
 /** `spillway jobs …` */
 export function jobsCommand(program: Command): void {
@@ -103,6 +104,8 @@ export function jobsCommand(program: Command): void {
       showActed(out, 'rescheduled', acted)
     },
   )
+
+  editCommands(jobs)
 }
 
 function state(text: string): JobState {

@@ -33,7 +33,11 @@ export function carrying(db: Database, schema: string, { listDlq }: Pick<Inspect
 function landedOf({ id: given }: IncomingDeath, id: string | null, taken: string | null): Landed {
   if (id !== null) return { imported: true, id }
   const where = taken === null ? 'an earlier line has that id' : `a job of that id is in ${taken}`
-  return { imported: false, code: 'invalid_state', message: `cannot import job ${given}: ${where}; it was left as it is` }
+  return {
+    imported: false,
+    code: 'invalid_state',
+    message: `cannot import job ${given}: ${where}; it was left as it is`,
+  }
 }
 
 /** One document on one line. What is stored as JSON stands in it as it is; a line break in it makes no difference there. */

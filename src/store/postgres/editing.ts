@@ -34,7 +34,7 @@ export function editing(db: Database, schema: string): Editing {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const [row] = await perform(act).catch((error: unknown) => {
         // Another edit took the number of the version: look again at what is stored now.
-        if (faultOf((error as Error).cause) === 'unavailable') return []
+        if (faultOf((error as Error).cause) === 'unique') return []
         throw error
       })
       if (row) return row
@@ -75,14 +75,19 @@ export function editing(db: Database, schema: string): Editing {
 
     async cloneJob(id, overrides, act) {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const row: CloneRow = await acting(id, 'clone', () => db.run(clone, [id, ...actParams(act, channel), ...cloneParams(overrides)]))
+        const row: CloneRow = await acting(id, 'clone', () =>
+          db.run(clone, [id, ...actParams(act, channel), ...cloneParams(overrides)]),
+        )
         const [uniqueKey, passedDeadline, newId, state, served, queue] = row
         if (newId !== null && state !== null) {
           const warning = `no live worker serves queue ${JSON.stringify(queue)}: the job waits until one does`
           return { id: newId, originId: id, state, changed: true, ...(served === 't' ? {} : { warnings: [warning] }) }
         }
         if (passedDeadline !== null) {
-          throw new SpillwayError('deadline_passed', `cannot clone job ${id}: the deadline ${passedDeadline} has passed; give a later one`)
+          throw new SpillwayError(
+            'deadline_passed',
+            `cannot clone job ${id}: the deadline ${passedDeadline} has passed; give a later one`,
+          )
         }
         const holderId = uniqueKey === null ? undefined : (await db.run(holder, [uniqueKey]))[0]?.[0]
         if (uniqueKey !== null && holderId !== undefined) throw new UniqueConflictError(uniqueKey, holderId)

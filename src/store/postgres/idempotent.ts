@@ -75,7 +75,10 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
   }
 }
 
-function replayOf([requestHash, status, answer]: KeptRow, request: IdempotentRequest): StoredAnswer & { replayed: true } {
+function replayOf(
+  [requestHash, status, answer]: KeptRow,
+  request: IdempotentRequest,
+): StoredAnswer & { replayed: true } {
   if (requestHash === request.requestHash) return { status: Number(status), answer, replayed: true }
   throw new SpillwayError(
     'idempotency_key_reused',

@@ -20,7 +20,10 @@ const DUE_SOON_MS = 60_000
 
 type Placed = { readonly id: string; readonly place: 'r' | 'd' | 'k' }
 /** Runs a statement of the transaction at hand. */
-type RunOne = <Params extends readonly unknown[], Row>(statement: Statement<Params, Row>, params: Params) => Promise<Row[]>
+type RunOne = <Params extends readonly unknown[], Row>(
+  statement: Statement<Params, Row>,
+  params: Params,
+) => Promise<Row[]>
 type Run = (params: PlainParams | FullParams, full: boolean) => Promise<EnqueuedRow>
 
 /** Enqueueing on PostgreSQL. */
@@ -58,22 +61,24 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
 
     const requestId = randomUUID()
     const attempt = () =>
-      perform(() => db.transaction(async (tx) => {
-        const all: Placed[] = []
-        await cancelHolders(jobs, async (statement, params) => tx.run(statement, params))
-        for (const chunk of chunks) {
-          const run: Run = async (params, full) =>
-            (full
-              ? await tx.run(queries.full, params as FullParams)
-              : await tx.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
-          const placed = await storeChunk(chunk, null, run)
-          if (chunk.some((job, n) => placed[n]?.place === 'k' && job.onConflict !== 'skip')) throw TAKEN
-          all.push(...placed)
-        }
-        const ids = `{${all.map(({ id }) => id).join(',')}}`
-        await tx.run(queries.note, [requestId, ids, all.map(({ place }) => place).join('')])
-        return all
-      }))
+      perform(() =>
+        db.transaction(async (tx) => {
+          const all: Placed[] = []
+          await cancelHolders(jobs, async (statement, params) => tx.run(statement, params))
+          for (const chunk of chunks) {
+            const run: Run = async (params, full) =>
+              (full
+                ? await tx.run(queries.full, params as FullParams)
+                : await tx.run(queries.plain, params as PlainParams))[0] as EnqueuedRow
+            const placed = await storeChunk(chunk, null, run)
+            if (chunk.some((job, n) => placed[n]?.place === 'k' && job.onConflict !== 'skip')) throw TAKEN
+            all.push(...placed)
+          }
+          const ids = `{${all.map(({ id }) => id).join(',')}}`
+          await tx.run(queries.note, [requestId, ids, all.map(({ place }) => place).join('')])
+          return all
+        }),
+      )
     try {
       return await repeatUnknown(attempt, () => earlier(requestId))
     } catch (error) {

@@ -7,7 +7,7 @@ import { type AuditRow, type FlowRow, type GroupRow, reportQueries } from './que
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
 const READ = { repeatable: true, patienceMs: 5_000 } as const
 const LARGEST_ID = '9223372036854775807'
-const ANY_TEXT = /^[^]*$/
+const ANY_TEXT = /^.*$/s
 const MAX_PAGE = 1_000
 const HOURS = 24
 

@@ -82,8 +82,22 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
 
   return async function retain(limit: number): Promise<Readonly<Record<string, number>>> {
     const [look] = await db.run(queries.look, [])
-    const [terminal, terminalOwn, dlq, dlqOwn, bin, held, requests, counters, aborts, crashes, endedWorkers, causes, idempotencyKeys] =
-      look!.map((answer) => answer === 't')
+    const [
+      terminal,
+      terminalOwn,
+      dlq,
+      dlqOwn,
+      bin,
+      held,
+      requests,
+      counters,
+      aborts,
+      crashes,
+      endedWorkers,
+      causes,
+      idempotencyKeys,
+      payloadVersions,
+    ] = look!.map((answer) => answer === 't')
     const { bookkeeping } = queries
     const forget = async (name: keyof typeof bookkeeping) => Number((await db.run(bookkeeping[name], [limit]))[0]![0])
 
@@ -101,6 +115,7 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       endedWorkers: endedWorkers ? await forget('endedWorkers') : 0,
       causes: causes ? await forget('causes') : 0,
       idempotencyKeys: idempotencyKeys ? await forget('idempotencyKeys') : 0,
+      payloadVersions: payloadVersions ? await sweep(queries.payloadVersions, limit) : 0,
       partitions: await dropPartitions(),
     }
   }

@@ -24,7 +24,10 @@ export class TransactionLane extends Database {
     return this.saved(() => this.tx.run(statement, params))
   }
 
-  override runRaw<Params extends readonly unknown[], Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+  override runRaw<Params extends readonly unknown[], Row>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]> {
     return this.saved(() => this.tx.run(statement, params))
   }
 

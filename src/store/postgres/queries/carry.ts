@@ -5,9 +5,29 @@ import { isoTime } from './iso-time.js'
 
 /** What a line of an export says, in this order; what stands under `JSON` goes there as it is stored. */
 export const CARRIED = {
-  TEXT: ['id', 'queue', 'kind', 'unique_key', 'dlq_reason', 'cause', 'error_class', 'error_message', 'lease_id', 'origin_id'],
+  TEXT: [
+    'id',
+    'queue',
+    'kind',
+    'unique_key',
+    'dlq_reason',
+    'cause',
+    'error_class',
+    'error_message',
+    'lease_id',
+    'origin_id',
+  ],
   NUMBER: [
-    ...['schema_version', 'priority', 'attempt', 'crash_attempt', 'max_attempts', 'charge_base', 'run_lease', 'generation'],
+    ...[
+      'schema_version',
+      'priority',
+      'attempt',
+      'crash_attempt',
+      'max_attempts',
+      'charge_base',
+      'run_lease',
+      'generation',
+    ],
     ...['handbacks', 'timeout_ms', 'original_run_lease'],
   ],
   TIME: ['created_at', 'run_at', 'deadline', 'started_at', 'dlq_at'],
@@ -23,7 +43,10 @@ export function carryQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
   const ids = table('job_ids')
   const time = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-  const asText = { tags: 'array_to_json(tags)', history: "coalesce(array_to_json(history), '[]'::json)" } as Record<string, string>
+  const asText = { tags: 'array_to_json(tags)', history: "coalesce(array_to_json(history), '[]'::json)" } as Record<
+    string,
+    string
+  >
   const exported = new Columns([
     ...CARRIED.TEXT,
     ...CARRIED.NUMBER,

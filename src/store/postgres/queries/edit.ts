@@ -39,7 +39,10 @@ export function editQueries(schema: string) {
      * states. Two edits of one job at the same time: the later one fails on the number of its version (23505), and is
      * repeated.
      */
-    payload: sql<[id: string, ...act: ActParams, payload: string], [state: JobState, version: string, notified: string | null]>`
+    payload: sql<
+      [id: string, ...act: ActParams, payload: string],
+      [state: JobState, version: string, notified: string | null]
+    >`
       with ${join(
         EDITABLE.map(
           ({ place, state, which, lease, also }) => fragment`
@@ -97,7 +100,10 @@ export function editQueries(schema: string) {
      *
      * Index: those on id. Locks the job's row. No row back: it is in none of these states.
      */
-    settings: sql<[id: string, ...act: ActParams, priority: number | null, queue: string | null, changed: string], [state: JobState, notified: string | null]>`
+    settings: sql<
+      [id: string, ...act: ActParams, priority: number | null, queue: string | null, changed: string],
+      [state: JobState, notified: string | null]
+    >`
       with in_ready as (
         update ${table('ready_entries')} j
            set priority = coalesce($6::smallint, j.priority), queue = coalesce($7::text, j.queue),

@@ -50,11 +50,5 @@ export function isolateQueries(schema: string) {
     /** The schema with everything in it. Waits for whoever uses it. */
     drop: sql<[], []>`
       drop schema if exists ${new Identifier(schema)} cascade`,
-
-    /** Connections to this database that are not this one: what a test left open. */
-    connections: sql<[], [application: string, state: string, query: string]>`
-      select application_name, coalesce(state, ''), left(query, 200)
-        from pg_catalog.pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
   }
 }

@@ -134,7 +134,8 @@ export function reportQueries(schema: string) {
       const where = new Conditions([beforeId, limit])
       const byAction = action === undefined ? fragment`` : fragment` and ${where.compare('action =', action)}`
       const byActor = actor === undefined ? fragment`` : fragment` and ${where.compare('actor =', actor)}`
-      const since = sinceMs === undefined ? fragment`` : fragment` and at >= to_timestamp(${where.value(sinceMs, 'float8')} / 1000)`
+      const since =
+        sinceMs === undefined ? fragment`` : fragment` and at >= to_timestamp(${where.value(sinceMs, 'float8')} / 1000)`
       const statement = sql<unknown[], AuditRow>`
         select id, date_part('epoch', at) * 1000, actor, action, target, reason, result, request_id
           from ${table('audit_log')}

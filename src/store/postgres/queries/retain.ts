@@ -1,5 +1,6 @@
 import { DEFAULT_POLICY } from '../../../job/policy.js'
 import { type Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
+import { PLACES } from './check.js'
 
 /** After which row (its time, as the store writes it) to look on, how many rows to look at, how many to delete. */
 export type SweepParams = [after: string, looks: number, limit: number]
@@ -22,6 +23,7 @@ export type RetainLookRow = [
   endedWorkers: string,
   causes: string,
   idempotencyKeys: string,
+  payloadVersions: string,
 ]
 
 const DEFAULTS = DEFAULT_POLICY.retention
@@ -131,7 +133,8 @@ export function retainQueries(schema: string) {
              exists (select from ${table('crashes')} where at < now() - interval '25 hours'),
              exists (select from ${table('ended_workers')} where ended_at < now() - interval '25 hours'),
              exists (select from ${table('dlq_causes')} where count = 0 and last_at < now() - interval '90 days'),
-             exists (select from ${table('idempotency_keys')} where created_at < now() - interval '24 hours')`,
+             exists (select from ${table('idempotency_keys')} where created_at < now() - interval '24 hours'),
+             exists (select from ${table('payload_versions')} where edited_at < now() - interval '1 day')`,
 
     /** By retention class, so that rows kept for years never stand before those kept for a day. */
     terminal: ([0, 1, 2, 3] as const).map((retentionClass) =>
@@ -190,6 +193,35 @@ export function retainQueries(schema: string) {
          where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
       ),
       ${counted(counters)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
+
+    /**
+     * Versions of payloads whose job is nowhere any more, a day after the edit. Where a dead letter goes, by hand or by
+     * retention, they go with it; this is for jobs that ended otherwise. Index: payload_versions_age, those on id.
+     */
+    payloadVersions: sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select job_id, version, edited_at as at
+          from ${table('payload_versions')}
+         where edited_at > $1::timestamptz and edited_at < now() - interval '1 day'
+         order by edited_at
+         limit $2
+      ),
+      due as materialized (
+        select l.job_id, l.version
+          from looked l
+         where ${join(
+           PLACES.map((place) => fragment`not exists (select from ${table(place)} j where j.id = l.job_id)`),
+           ' and ',
+         )}
+         limit $3
+      ),
+      gone as (
+        delete from ${table('payload_versions')} v
+         using due d
+         where v.job_id = d.job_id and v.version = d.version
+        returning 1
+      )
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
 
     /** Bookkeeping that has served its time; no jobs. Each skips rows that are locked. */

@@ -26,10 +26,17 @@ const TIMES = {
   counters: ['minute'],
   event_outbox: ['at'],
   audit_log: ['at'],
+  operations: ['cursor_at', 'next_at', 'canary_until', 'created_at', 'started_at', 'finished_at', 'runner_until'],
+  idempotency_keys: ['created_at'],
+  payload_versions: ['edited_at'],
+  cause_hours: ['hour'],
   workers: ['started_at', 'heartbeat_at'],
   leaders: ['writing_since'],
   ended_workers: ['heartbeat_at', 'ended_at'],
 } as const satisfies Record<string, readonly string[]>
+
+/** Farther than any two times of a store are apart; in hours, because days depend on the time zone. */
+const FAR = fragment`interval '20000000 hours'`
 
 type Shift = Statement<[ms: number], []>
 
@@ -39,6 +46,13 @@ export function shiftQueries(schema: string) {
     tables: Object.fromEntries(
       Object.entries(TIMES).map(([table, times]) => [table, shift(new Identifier(schema, table), times)]),
     ) as Readonly<Record<keyof typeof TIMES, Shift>>,
+
+    /**
+     * Moves the hours of the causes out of the way: their key is checked row by row, and one that moves by whole hours
+     * would meet the next. To be followed by the statement of their table, which brings them back.
+     */
+    hoursAway: sql<[], []>`
+      update ${new Identifier(schema, 'cause_hours')} set hour = hour - ${FAR}`,
 
     /** Partitions for finished jobs that the shift moves to earlier days. */
     partitions: sql<[ms: number], [made: string]>`
@@ -52,7 +66,8 @@ export function shiftQueries(schema: string) {
 function shift(table: Identifier, times: readonly string[]): Shift {
   const changes = times.map((time) => {
     const column = new Identifier(time)
-    return fragment`${column} = ${column} - $1 * interval '1 ms'`
+    const from = time === 'hour' ? fragment`${column} + ${FAR}` : column
+    return fragment`${column} = ${from} - $1 * interval '1 ms'`
   })
   return sql<[ms: number], []>`
       update ${table} set ${join(changes, ', ')}`

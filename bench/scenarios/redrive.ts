@@ -1,0 +1,151 @@
+import { Spillway } from 'spillway'
+import { type Bench, expectCount, type Scenario, withProducer, withWorker } from '../bench.js'
+import { fillDead } from '../fill-dead.js'
+import { quantile, type Sample } from '../rows.js'
+import { SCHEMA } from '../scratch.js'
+import { PER_SECOND, WARM_UP } from './latency.js'
+
+const MIB = 1024 * 1024
+const SAMPLE_MS = 50
+
+/** Everything dead goes back to work, without a limit on what waits, from this process. */
+export const redrive: Scenario = {
+  rows: ['redrive', 'redrive_answer', 'redrive_memory'],
+  async run(bench) {
+    const count = bench.quick ? 2_000 : 100_000
+    await dead(bench, count)
+    const spillway = new Spillway({ url: bench.scratch.url, schema: SCHEMA })
+    const memory = watchMemory()
+    try {
+      const begin = performance.now()
+      const operation = await spillway.dlq.retryMany({ all: true }, { maxWaiting: 0 })
+      const answered = performance.now() - begin
+      const { succeeded } = await operation.done()
+      const seconds = (performance.now() - begin) / 1000
+
+      expectCount('jobs redriven', succeeded, count)
+      const ready = await bench.scratch.number(`select count(*) as n from ${SCHEMA}.ready_entries`)
+      expectCount('jobs at work', ready, count)
+      const settings = { dead: count, history: '5 entries, 5 kB', 'max waiting': 0 }
+      return [
+        { name: 'redrive', value: count / seconds, settings },
+        { name: 'redrive_answer', value: answered, settings },
+        {
+          name: 'redrive_memory',
+          value: memory.grown() / MIB,
+          settings: { ...settings, sampled: `every ${SAMPLE_MS} ms` },
+        },
+      ]
+    } finally {
+      memory.stop()
+      await spillway.close()
+    }
+  },
+}
+
+/** How long fresh jobs wait beside a redrive with its usual limit, by how long they wait without one. */
+export const redrivePickup: Scenario = {
+  rows: ['redrive_pickup_p99_ratio'],
+  async run(bench) {
+    const alone = await freshBeside(bench, false)
+    const beside = await freshBeside(bench, true)
+    const settings = { 'p99 ms alone': Number(alone.toFixed(1)), 'p99 ms beside': Number(beside.toFixed(1)) }
+    return [{ name: 'redrive_pickup_p99_ratio', value: beside / alone, settings }]
+  },
+}
+
+async function freshBeside(bench: Bench, redriving: boolean): Promise<number> {
+  const { scratch, quick } = bench
+  const fresh = PER_SECOND * (quick ? 2 : 10) + WARM_UP
+  await dead(bench, quick ? 1_000 : 50_000)
+  // To the queue of the fresh jobs, behind them: what is redriven runs with what they leave.
+  await scratch.query(`update ${SCHEMA}.dlq_entries set queue = 'bench', kind = 'noop', priority = 60`)
+  const spillway = new Spillway({ url: scratch.url, schema: SCHEMA })
+  try {
+    return await withWorker(bench, { concurrency: 100, handling: 'stamp' }, async (worker) => {
+      await worker.start()
+      const operation = redriving ? await spillway.dlq.retryMany({ all: true }) : undefined
+      const stop = new AbortController()
+      const run = operation?.done({ signal: stop.signal })
+      const sent = await withProducer(bench, (producer) => producer.paced(PER_SECOND, fresh, null))
+      stop.abort()
+      await run
+      const stamps = new Map((await worker.stamps()).map((it) => [it.n, it.monotonic]))
+      const waits = sent.slice(WARM_UP).flatMap(({ answered }, n) => {
+        const entered = stamps.get(n + WARM_UP)
+        return entered === undefined ? [] : [Math.max(0, entered - answered)]
+      })
+      return quantile(waits, 0.99)
+    })
+  } finally {
+    await spillway.close()
+  }
+}
+
+/** The lists of dead jobs as a console reads them. */
+export const deadLists: Scenario = {
+  rows: ['dlq_list_p95', 'dlq_page_1000_p95', 'dlq_depth_p95'],
+  async run(bench) {
+    const count = bench.quick ? 2_000 : 200_000
+    await dead(bench, count)
+    const spillway = new Spillway({ url: bench.scratch.url, schema: SCHEMA })
+    try {
+      const filters = [
+        {},
+        { queue: 'queue-3' },
+        { queue: 'old-queue' },
+        { kind: 'old.kind' },
+        { reason: 'old reason' },
+        { cause: '00000000000000ff' },
+        { tag: 'old' },
+        { tag: 'urgent' },
+      ]
+      const rounds = bench.quick ? 2 : 10
+      const first = await p95(rounds, filters, (filter) => spillway.dlq.list(filter, { limit: 50 }))
+      const skipped = Math.min(50_000, count / 2)
+      const [middle] = await bench.scratch.query<{ id: string }>(
+        `select id from ${SCHEMA}.dlq_entries order by dlq_at desc, id desc offset ${skipped} limit 1`,
+      )
+      const later = { beforeId: middle!.id }
+      const page = await p95(rounds, filters, (filter) => spillway.dlq.list({ ...filter, ...later }, { limit: 50 }))
+      const depth = await p95(rounds, [{}], () => spillway.dlq.depth())
+      const settings = { dead: count, filters: filters.length, limit: 50 }
+      return [
+        { name: 'dlq_list_p95', value: first, settings },
+        { name: 'dlq_page_1000_p95', value: page, settings: { ...settings, skipped } },
+        { name: 'dlq_depth_p95', value: depth, settings: { dead: count } },
+      ] satisfies Sample[]
+    } finally {
+      await spillway.close()
+    }
+  },
+}
+
+async function p95<T>(rounds: number, inputs: readonly T[], ask: (input: T) => PromiseLike<unknown>): Promise<number> {
+  for (const input of inputs) await ask(input)
+  const times: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const input of inputs) {
+      const begin = performance.now()
+      await ask(input)
+      times.push(performance.now() - begin)
+    }
+  }
+  return quantile(times, 0.95)
+}
+
+async function dead({ scratch }: Bench, rows: number): Promise<void> {
+  await scratch.fresh()
+  await fillDead({ query: (text) => scratch.query(text) }, { rows, schema: SCHEMA })
+  await scratch.checkpoint()
+}
+
+/** By how much this process has grown at most. */
+function watchMemory() {
+  const before = process.memoryUsage().rss
+  let peak = before
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss)
+  }, SAMPLE_MS)
+  return { grown: () => Math.max(0, peak - before), stop: () => clearInterval(timer) }
+}
