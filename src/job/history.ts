@@ -56,7 +56,8 @@ export type HistoryEntry =
   | (EntryBase & { readonly type: 'handed_back'; readonly handbacks: number })
   | (EntryBase & ByOperator & { readonly type: 'moved' | 'killed' | 'cancelled'; readonly reason: string | null })
   | (EntryBase & ByOperator & RetriedPart & { readonly type: 'retried' })
-  | (EntryBase & ByOperator & { readonly type: 'edited'; readonly changed: readonly string[]; readonly version?: number })
+  | (EntryBase &
+      ByOperator & { readonly type: 'edited'; readonly changed: readonly string[]; readonly version?: number })
   | (EntryBase & ByOperator & { readonly type: 'released'; readonly releaseId: string | null })
   | (EntryBase & ByOperator & { readonly type: 'restored' | 'imported' | 'undone'; readonly operation: string | null })
   | (EntryBase & { readonly type: 'dropped'; readonly count: number })

@@ -28,7 +28,7 @@ export interface IsolatedStore extends AsyncDisposable {
 }
 
 /**
- * Makes a migrated schema nobody else uses, in about half a second. Until it is dropped it stays, also when the process
+ * Makes a migrated schema nobody else uses. Until it is dropped it stays, also when the process
  * is killed: `drop schema spillway_test_… cascade` removes it by hand.
  *
  * @example

@@ -78,7 +78,6 @@ export class Worker {
   private pulsing = false
   private pulseAgain = false
   private offsetMs = 0
-  private versions: readonly [policy: string, quarantine: string] = ['', '']
   private stuckReported = false
   /** stop() has given up waiting for handlers that do not end. */
   private isLeftOver = false
@@ -461,7 +460,6 @@ export class Worker {
         this.pulseAgain = false
         const pulse = await session.pulse()
         this.offsetMs = pulse.storeTime - Date.now()
-        this.versions = [pulse.policyVersion, pulse.quarantineVersion]
         for (const { jobId, leaseId, reason } of pulse.aborts) {
           this.attempts.get(`${jobId} ${leaseId}`)?.abort(reason === 'cancelled' ? 'cancelled' : 'lost')
         }

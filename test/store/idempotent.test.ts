@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sql } from '../../src/store/postgres/sql.js'
-import type { IdempotentRequest } from '../../src/store/store.js'
+import type { IdempotentRequest, NewJob } from '../../src/store/store.js'
 import { describeStore } from '../support/store.js'
 
 const act = { actor: 'ann', reason: 'a test', requestId: 'r1' }
@@ -10,6 +10,11 @@ const request = (over: Partial<IdempotentRequest> = {}): IdempotentRequest => ({
   path: '/jobs/1/cancel',
   key: 'k1',
   requestHash: 'h1',
+  ...over,
+})
+const job = (over: Partial<NewJob> = {}): NewJob => ({
+  ...{ queue: 'q', kind: 'k', version: 1, payload: '1', priority: 50, maxAttempts: 3, onConflict: 'fail', tags: null },
+  ...{ runAt: null, deadline: null, timeoutMs: null, uniqueKey: null, metadata: null, retention: null },
   ...over,
 })
 const audits = sql<[], string[]>`select count(*) from spillway.audit_log`
@@ -68,11 +73,9 @@ describeStore('a request under a key', ({ store, given, db, inTransaction }) => 
 
   it('goes on after something in it was refused by the database, and caught', async () => {
     const { id } = await given.job()
-    const tooHigh = { queue: 'q', kind: 'k', version: 1, payload: '1', priority: 1_000, maxAttempts: 3, tags: null }
-    const none = { runAt: null, deadline: null, timeoutMs: null, uniqueKey: null, metadata: null, retention: null }
 
     await store.idempotent(request(), async (inside) => {
-      const refused = inside.enqueue([{ ...tooHigh, ...none, onConflict: 'fail' }])
+      const refused = inside.enqueue([job({ priority: 1_000 })])
       await expect(refused).rejects.toMatchObject({ code: 'internal' })
       await inside.cancelJob(id, act)
       return { status: 200, answer: '1' }
@@ -80,6 +83,24 @@ describeStore('a request under a key', ({ store, given, db, inTransaction }) => 
 
     expect(await store.getJob(id)).toMatchObject({ state: 'cancelled' })
   })
+
+  it('whose connection is lost leaves nothing, and says so at once', async () => {
+    const { id } = await given.job()
+
+    const lost = store.idempotent(request(), async (inside) => {
+      await inside.cancelJob(id, act)
+      const ended = sql<[], []>`
+        select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and state = 'idle in transaction'`
+      await db.run(ended, [])
+      await inside.enqueue([job()])
+      return { status: 200, answer: '1' }
+    })
+
+    await expect(lost).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(await store.getJob(id)).toMatchObject({ state: 'available' })
+    expect(await db.run(keys, [])).toEqual([])
+  }, 10_000)
 
   it('that still runs after two seconds answers so', async () => {
     let refused: Promise<unknown> = Promise.resolve()

@@ -32,7 +32,7 @@ export function carrying(db: Database, schema: string, { listDlq }: Pick<Inspect
 
 function landedOf({ id: given }: IncomingDeath, id: string | null, taken: string | null): Landed {
   if (id !== null) return { imported: true, id }
-  const where = taken === null ? 'an earlier line has that id' : `a job of that id is in ${taken}`
+  const where = taken === null ? 'an earlier line has that id' : 'a job has that id already'
   return {
     imported: false,
     code: 'invalid_state',

@@ -43,8 +43,8 @@ export class Settler {
   }
 
   private async settleGroup(group: readonly Settlement[], answers: Map<Settlement, Settled>): Promise<void> {
-    const slot = (group[0]?.job as ClaimedRow).slot
-    const here = this.queries.bySlot[slot] as SettleStatements
+    const { slot } = group[0]!.job as ClaimedRow
+    const here = this.queries.bySlot[slot]!
     let repeated = false
     const found = await this.write(here, group, () => {
       repeated = true

@@ -1,3 +1,4 @@
+import { SpillwayError } from '../../job/errors.js'
 import { Database, type RunOptions, type Transaction } from './database.js'
 import { faultOf, translate } from './errors.js'
 import type { Statement } from './sql.js'
@@ -48,6 +49,8 @@ export class TransactionLane extends Database {
       } catch (error) {
         const fault = faultOf(error)
         if (fault === 'conflict' && tries < CONFLICT_TRIES) continue
+        // Without its cause: there is nothing to repeat here, the whole transaction is gone.
+        if (fault === 'unavailable') throw new SpillwayError('store_unavailable', translate(error).message)
         throw fault === 'unique' || fault === 'partition' || fault === 'conflict' ? error : translate(error)
       }
     }
