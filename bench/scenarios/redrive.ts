@@ -84,7 +84,7 @@ async function freshBeside(bench: Bench, redriving: boolean): Promise<number> {
 
 /** The lists of dead jobs as a console reads them. */
 export const deadLists: Scenario = {
-  rows: ['dlq_list_p95', 'dlq_page_1000_p95', 'dlq_depth_p95'],
+  rows: ['dlq_list_p95', 'dlq_page_1000_p95', 'dlq_groups', 'dlq_depth'],
   async run(bench) {
     const count = bench.quick ? 2_000 : 200_000
     await dead(bench, count)
@@ -108,12 +108,16 @@ export const deadLists: Scenario = {
       )
       const later = { beforeId: middle!.id }
       const page = await p95(rounds, filters, (filter) => spillway.dlq.list({ ...filter, ...later }, { limit: 50 }))
+      const groups = await p95(rounds, [{}, { queue: 'queue-3' }], (filter) =>
+        spillway.dlq.groups(filter, { limit: 50 }),
+      )
       const depth = await p95(rounds, [{}], () => spillway.dlq.depth())
       const settings = { dead: count, filters: filters.length, limit: 50 }
       return [
         { name: 'dlq_list_p95', value: first, settings },
         { name: 'dlq_page_1000_p95', value: page, settings: { ...settings, skipped } },
-        { name: 'dlq_depth_p95', value: depth, settings: { dead: count } },
+        { name: 'dlq_groups', value: groups, settings: { dead: count, quantile: 'p95' } },
+        { name: 'dlq_depth', value: depth, settings: { dead: count, quantile: 'p95' } },
       ] satisfies Sample[]
     } finally {
       await spillway.close()

@@ -11,9 +11,10 @@ export function canAsk(out: Output): boolean {
 export async function confirm(question: string): Promise<void> {
   const reader = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    // A closed stdin is no yes.
+    // A closed stdin is no yes, and neither is Ctrl-C, which rejects.
     const closed = new Promise<string>((resolve) => reader.once('close', () => resolve('')))
-    const answer = await Promise.race([reader.question(`${question} [y/N] `), closed])
+    const asked = reader.question(`${question} [y/N] `).catch(() => '')
+    const answer = await Promise.race([asked, closed])
     if (/^y(es)?$/i.test(answer.trim())) return
   } finally {
     reader.close()

@@ -26,7 +26,7 @@ export class Progress {
       return
     }
     this.isDrawn = true
-    process.stderr.write(`\r\u001b[K${`${bar(operation)} ${text}`.slice(0, (process.stderr.columns ?? 100) - 1)}`)
+    process.stderr.write(`\r\u001b[K${`${bar(operation)} ${text}`.slice(0, (process.stderr.columns || 100) - 1)}`)
   }
 
   /** Takes the drawn line away, so that what comes next begins a line. */

@@ -199,12 +199,14 @@ export interface Settlement {
 }
 
 /**
- * What became of one settlement: written now; written by an earlier try of the same settlement; or refused, because the
- * lease is no longer the worker's. `state` is where the job went.
+ * What became of one settlement: written now; written by an earlier try of the same settlement; lost, because the lease
+ * is no longer the worker's; or refused by the database. `state` is where the job went.
  */
 export interface Settled {
-  readonly outcome: 'applied' | 'already_applied' | 'lost'
+  readonly outcome: 'applied' | 'already_applied' | 'lost' | 'refused'
   readonly state: JobState | 'gone' | null
+  /** Why the database refused to write it: nothing has changed, the lease is still held, and it can be tried again. */
+  readonly error?: unknown
 }
 
 /** What a worker learns when it looks up. */

@@ -7,6 +7,8 @@ export interface Ended extends Settlement {
 
 const BATCH = 500
 const IN_FLIGHT = 2
+const FIRST_RETRY_MS = 250
+const LONGEST_RETRY_MS = 15_000
 
 /**
  * Collects how attempts ended and writes them in batches: at most 500 a statement, two statements at a time. Nothing
@@ -18,6 +20,9 @@ export class SettleBuffer {
   private writing = 0
   private scheduled = false
   private readonly drained: (() => void)[] = []
+  /** What the database refused: tried again while the lease is held, so that no handler runs twice. */
+  private readonly refused = new Set<Ended>()
+  private readonly tries = new Map<Ended, number>()
 
   constructor(
     private readonly session: () => WorkerSession,
@@ -28,12 +33,12 @@ export class SettleBuffer {
 
   /** Settlements that are not written yet. */
   get size(): number {
-    return this.waiting.length + this.writing
+    return this.waiting.length + this.writing + this.refused.size
   }
 
   /** Jobs whose leases are still held for what is not written yet. */
   unwritten(): ClaimedJob[] {
-    return [...this.waiting, ...[...this.batches].flat()].map(({ job }) => job)
+    return [...this.waiting, ...[...this.batches].flat(), ...this.refused].map(({ job }) => job)
   }
 
   push(settlement: Ended): void {
@@ -41,10 +46,16 @@ export class SettleBuffer {
     this.schedule()
   }
 
-  /** Resolves when everything pushed so far is written or refused. */
-  async empty(): Promise<void> {
+  /** Resolves when everything is written or lost, or after `ms`. */
+  async empty(ms: number): Promise<void> {
     if (this.size === 0) return
-    await new Promise<void>((resolve) => this.drained.push(resolve))
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.drained.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
   }
 
   private schedule(): void {
@@ -62,11 +73,9 @@ export class SettleBuffer {
     this.writing += batch.length
     try {
       const settled = await this.session().settle(batch)
-      for (let n = 0; n < batch.length; n++) this.onSettled(batch[n] as Ended, settled[n] as Settled)
+      for (let n = 0; n < batch.length; n++) this.answered(batch[n]!, settled[n]!)
     } catch (error) {
-      // The leases run out, and the jobs are taken back from this worker: late, never lost.
-      this.onError(error)
-      for (const settlement of batch) this.onSettled(settlement, { outcome: 'lost', state: null })
+      for (const ended of batch) this.answered(ended, { outcome: 'refused', state: null, error })
     } finally {
       this.batches.delete(batch)
       this.writing -= batch.length
@@ -74,5 +83,24 @@ export class SettleBuffer {
       if (this.size === 0) for (const resolve of this.drained.splice(0)) resolve()
       this.onRoom()
     }
+  }
+
+  private answered(ended: Ended, settled: Settled): void {
+    const tries = this.tries.get(ended) ?? 0
+    if (settled.outcome !== 'refused') {
+      if (tries > 0) this.tries.delete(ended)
+      this.onSettled(ended, settled)
+      return
+    }
+    if (tries === 0) this.onError(settled.error)
+    this.tries.set(ended, tries + 1)
+    this.refused.add(ended)
+    setTimeout(
+      () => {
+        this.refused.delete(ended)
+        this.push(ended)
+      },
+      Math.min(FIRST_RETRY_MS * 2 ** tries, LONGEST_RETRY_MS),
+    ).unref()
   }
 }

@@ -310,7 +310,7 @@ export class Worker {
     attempt.clearTimers()
     this.attempts.delete(keyOf(attempt.claimed))
     slots.taken--
-    if (this.isLeftOver && this.attempts.size === 0) void this.buffer.empty().then(() => this.leave())
+    if (this.isLeftOver && this.attempts.size === 0) void this.buffer.empty(WRITE_MS).then(() => this.leave())
     if (wasStuck && slots.stuck > 0 && (attempt.abortedBy === 'timeout' || attempt.abortedBy === 'deadline'))
       slots.stuck--
     if (slots.isHungry) this.fetch()
@@ -507,7 +507,7 @@ export class Worker {
       for (const attempt of this.attempts.values()) attempt.abort('shutdown')
       await this.ending(abortMs)
     }
-    await this.buffer.empty()
+    await this.buffer.empty(WRITE_MS)
     clearTimeout(this.pulseTimer)
     for (const companion of this.companions) await this.quietly('stop', () => companion.stop())
     await this.quietly('stop', () => this.listening?.close())
@@ -571,6 +571,9 @@ export class Worker {
     this.emitter.emit('error', { service, error })
   }
 }
+
+/** How long a worker that stops waits for its last outcomes to be written. */
+const WRITE_MS = 10_000
 
 function keyOf(job: ClaimedJob): string {
   return `${job.id} ${job.leaseId}`

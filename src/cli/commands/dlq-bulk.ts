@@ -20,6 +20,7 @@ import { canAsk, confirm } from '../confirm.js'
 import { FILTERS, filterFlags } from '../dead-letter-filters.js'
 import { runHere } from '../operation-run.js'
 import { showRows } from '../operation-views.js'
+import { Progress } from '../progress.js'
 import { otherCommand, sameCommand } from '../same-command.js'
 
 /** More ids than this are an operation. */
@@ -129,7 +130,9 @@ async function asked(
   selector: Selector,
 ): Promise<{ preview: string }> {
   const looked = await action.many(client.dlq, selector, { ...bulkOptions(options), dryRun: true })
-  const { id, matched } = await looked.done()
+  const progress = new Progress()
+  const { id, matched } = await looked.done({ onProgress: (operation) => progress.update(operation) })
+  progress.end()
   await confirm(`delete ${matched} jobs for good?`)
   return { preview: id }
 }

@@ -47,7 +47,8 @@ export function operationsCommand(program: Command): void {
     subcommand(operations, 'watch <id>', 'follow one to its end, and go on with it where nobody else does'),
     async ({ client, out }, id) => {
       const operation = found(id!, await client.operations.get(id!))
-      await runHere({ client, out }, client.operations.handle(operation), { queue: operation.selector.queue })
+      // Where its rows go is not on record: overrides of a retry are not shown.
+      await runHere({ client, out }, client.operations.handle(operation), {})
     },
   )
 

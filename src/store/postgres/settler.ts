@@ -24,7 +24,7 @@ export class Settler {
 
   async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
     const answers = new Map<Settlement, Settled>()
-    await Promise.all(grouped(settlements).map((group) => this.settleGroup(group, answers)))
+    await Promise.all(grouped(settlements).map((group) => this.settleOrSplit(group, answers)))
     return settlements.map((settlement) => answers.get(settlement) as Settled)
   }
 
@@ -40,6 +40,22 @@ export class Settler {
 
   async close(): Promise<void> {
     await this.lane.close()
+  }
+
+  /** A row the database refuses must not keep others from being written: the group is halved until it stands alone. */
+  private async settleOrSplit(group: readonly Settlement[], answers: Map<Settlement, Settled>): Promise<void> {
+    try {
+      await this.settleGroup(group, answers)
+    } catch (error) {
+      const [only, second] = group
+      if (only && !second) {
+        answers.set(only, { outcome: 'refused', state: null, error })
+        return
+      }
+      const middle = Math.ceil(group.length / 2)
+      await this.settleOrSplit(group.slice(0, middle), answers)
+      await this.settleOrSplit(group.slice(middle), answers)
+    }
   }
 
   private async settleGroup(group: readonly Settlement[], answers: Map<Settlement, Settled>): Promise<void> {
