@@ -16,24 +16,41 @@ describe('coalescing enqueues', () => {
     expect(await Promise.all(calls)).toEqual([enqueued('1'), enqueued('2'), enqueued('3')])
   })
 
-  it('keeps two statements on their way, and gathers what comes meanwhile into the next, in order', async () => {
+  it('gathers what comes while a statement is on its way into the next one, in order', async () => {
     const store = new HeldStore()
     const coalescer = new Coalescer(store)
-    for (const n of [1, 2]) {
-      void coalescer.enqueue(job(n), 10)
-      await tick()
-    }
+    void coalescer.enqueue(job(1), 10)
+    await tick()
 
-    const later = [3, 4, 5].map((n) => coalescer.enqueue(job(n), 10))
+    const later = [2, 3, 4].map((n) => coalescer.enqueue(job(n), 10))
     await tick()
     const whileBusy = store.batches()
     store.commit(0)
     await tick()
 
-    expect(whileBusy).toEqual([['1'], ['2']])
-    expect(store.batches()).toEqual([['1'], ['2'], ['3', '4', '5']])
+    expect(whileBusy).toEqual([['1']])
+    expect(store.batches()).toEqual([['1'], ['2', '3', '4']])
     store.commitAll()
     await Promise.all(later)
+  })
+
+  it('sends a second statement beside the first once 64 callers wait, and never a third', async () => {
+    const store = new HeldStore()
+    const coalescer = new Coalescer(store)
+    void coalescer.enqueue(job(0), 10)
+    await tick()
+
+    const calls = Array.from({ length: 63 }, (_, n) => coalescer.enqueue(job(n), 10))
+    await tick()
+    const before = store.sizes()
+    calls.push(coalescer.enqueue(job(63), 10))
+    await tick()
+    calls.push(...Array.from({ length: 200 }, (_, n) => coalescer.enqueue(job(n), 10)))
+    await tick()
+
+    expect(before).toEqual([1])
+    expect(store.sizes()).toEqual([1, 64])
+    await store.commitUntilDone(calls)
   })
 
   it('settles each promise only after its own statement has committed', async () => {
@@ -44,15 +61,15 @@ describe('coalescing enqueues', () => {
 
     const first = coalescer.enqueue(job(1), 10).then(note)
     await tick()
-    const second = coalescer.enqueue(job(2), 10).then(note)
+    const others = Array.from({ length: 64 }, (_, n) => coalescer.enqueue(job(n + 2), 10).then(note))
     await tick()
     store.commit(1)
-    await second
+    await Promise.all(others)
 
-    expect(settled).toEqual(['2'])
+    expect(settled).not.toContain('1')
     store.commit(0)
     await first
-    expect(settled).toEqual(['2', '1'])
+    expect(settled.at(-1)).toBe('1')
   })
 
   it('puts at most 500 rows into a statement', async () => {

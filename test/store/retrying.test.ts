@@ -39,7 +39,12 @@ describeStore('retrying one dead letter', ({ store, given, db, url, inTransactio
       retention: { dlq: 5 },
     })
 
-    expect(await store.retryJob(dead.id, FRESH, act)).toEqual({ id: dead.id, state: 'available', changed: true })
+    expect(await store.retryJob(dead.id, FRESH, act)).toEqual({
+      id: dead.id,
+      state: 'available',
+      changed: true,
+      operation: expect.stringMatching(/^\d+$/),
+    })
 
     const after = (await store.getJob(dead.id, { payload: true })) as Job
     const { result: _, progress: __, ...before } = dead
