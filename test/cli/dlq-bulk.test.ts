@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import type { NewJob } from '../../src/store/store.js'
 import { until } from '../support/patience.js'
 import { describeStore } from '../support/store.js'
 import { commandLine } from './spillway.js'
@@ -132,16 +133,9 @@ describeStore('bulk work on the command line', ({ store, given, url }) => {
     expect((await store.getOperation(stdout.trim()))?.state).toBe('running')
   })
 
-  const newJob = {
+  const newJob: NewJob = {
     ...{ queue: 'billing', kind: 'charge_card', version: 1, payload: '{}', priority: 50, maxAttempts: 3, runAt: null },
-    ...{
-      deadline: null,
-      timeoutMs: null,
-      tags: [],
-      metadata: null,
-      retention: null,
-      uniqueKey: null,
-      onConflict: 'fail',
-    },
-  } as unknown as Parameters<typeof store.enqueue>[0][number]
+    ...{ deadline: null, timeoutMs: null, tags: [], metadata: null, retention: null, uniqueKey: null },
+    onConflict: 'fail',
+  }
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
+import type { BulkRequest } from '../../src/store/store.js'
 import { describeStore } from '../support/store.js'
 import { commandLine } from './spillway.js'
 
@@ -26,10 +27,10 @@ describeStore('spillway dlq export and import', ({ store, given, url }) => {
     expect(job).toMatchObject({ state: 'archived', queue: 'billing', tags: ['eu'], payloadText })
   })
 
-  const purge = {
-    ...{ action: 'purge', selector: { ids: ['1'] }, dryRun: false, rate: null, maxWaiting: 0, canary: null },
+  const purge: BulkRequest = {
+    ...{ action: 'purge' as const, selector: { ids: ['1'] }, dryRun: false, rate: null, maxWaiting: 0, canary: null },
     ...{ abortAbove: 0, holdMs: 0, preview: null },
-  } as const
+  }
 })
 
 describeStore('spillway dlq replay', ({ store, given, url }) => {
