@@ -59,7 +59,7 @@ export class Operations {
     }
     return this.store.setOperationRate(
       id,
-      rate === undefined || rate === null ? null : positive('rate', rate),
+      rate === undefined || rate === null ? rate : positive('rate', rate),
       maxWaiting === undefined ? null : whole('maxWaiting', maxWaiting, 0),
       actOf(this.actor, act),
     )

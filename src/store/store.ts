@@ -231,8 +231,14 @@ export interface WorkerSession {
    * more now. One call at a time.
    *
    * @param except - Kinds that are left where they are for now.
+   * @param onJobs - Told of the jobs as they come, before all of them are there; the answer holds them again.
    */
-  claim(queue: string, limit: number, except?: ReadonlySet<string>): Promise<readonly ClaimedJob[]>
+  claim(
+    queue: string,
+    limit: number,
+    except?: ReadonlySet<string>,
+    onJobs?: (jobs: readonly ClaimedJob[]) => void,
+  ): Promise<readonly ClaimedJob[]>
   /** Tells of jobs below what the session has already passed. */
   heard(notice: Notice & { type: 'ready' }): void
   /** Writes how attempts ended, each alone fenced; the answers stand in the same order. Repeats lost connections. */
@@ -558,7 +564,13 @@ export interface Bulk {
   resumeOperation(id: string, act: Act): Promise<Operation>
   cancelOperation(id: string, act: Act): Promise<Operation>
   /** Holds from the next batch on, over all runners. */
-  setOperationRate(id: string, rate: number | null, maxWaiting: number | null, act: Act): Promise<Operation>
+  setOperationRate(
+    id: string,
+    /** null: no rate; undefined: as it is. */
+    rate: number | null | undefined,
+    maxWaiting: number | null,
+    act: Act,
+  ): Promise<Operation>
   /** A new operation that takes back a retry (what has not started) or a discard. @throws `not_undoable` */
   undoOperation(id: string, act: Act): Promise<Operation>
 }

@@ -204,10 +204,12 @@ export class Worker {
           const { free } = slots
           slots.isFetching = true
           try {
-            const jobs = await (this.session as WorkerSession).claim(slots.queue, free, slots.resting())
+            const session = this.session as WorkerSession
+            const jobs = await session.claim(slots.queue, free, slots.resting(), (some) => {
+              for (const job of some) this.begin(job, slots)
+            })
             if (jobs.length < free) slots.isHungry = slots.wasHeard
             slots.wasHeard = false
-            for (const job of jobs) this.begin(job, slots)
           } catch (error) {
             // The claim's answer may be lost: the next beat hands back what it took.
             this.report('claim', error)

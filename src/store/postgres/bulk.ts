@@ -100,6 +100,12 @@ export function bulk(db: Database, schema: string): Bulk {
           `operation ${bound.id} is no finished dry run, so there is no preview to be bound to`,
         )
       }
+      if (bound && bound.action !== request.action) {
+        throw new SpillwayError(
+          'invalid_option',
+          `cannot ${request.action} by operation ${bound.id}: it is the preview of a ${bound.action}; make one of a ${request.action}`,
+        )
+      }
       const selector = bound ? bound.selector : request.selector
       const ids = selector.ids && [...new Set(selector.ids)]
       const whole = { ...request, selector: ids ? { ...selector, ids } : selector }
@@ -164,7 +170,7 @@ export function bulk(db: Database, schema: string): Bulk {
       const { actor, reason = null, requestId = null } = act
       if (!isId(id)) await existing(id)
       const [row] = await perform(() =>
-        db.run(queries.setRate, [id, rate, maxWaiting, actor, reason, requestId, channel]),
+        db.run(queries.setRate, [id, rate ?? null, maxWaiting, actor, reason, requestId, channel, rate === undefined]),
       )
       if (row) return shown(operationOf(row))
       const operation = await existing(id)

@@ -50,7 +50,7 @@ export function running(
         lane: db.lane(1),
         registration: (row as [string])[0],
         queues: info.queues,
-        served: kinds,
+        served: info.serves,
         tell,
       })
     },

@@ -1,4 +1,4 @@
-import type { ClaimedJob, Notice, Pulse, Settled, Settlement, WorkerSession } from '../store.js'
+import type { ClaimedJob, Notice, Pulse, Served, Settled, Settlement, WorkerSession } from '../store.js'
 import { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import { Floors, type Head } from './floors.js'
@@ -9,6 +9,8 @@ import type { Settler } from './settler.js'
 /** How many claims a registration can number: 2^36, some years of a thousand a second. */
 const CLAIM_BITS = 36n
 const LOOK_MS = 1_000
+/** From here on a claim goes in two parts: the second is on its way while the first begins. */
+const WORTH_PARTS = 200
 /** A look may take this part of the time: with a long reader present it walks over dead entries. */
 const LOOK_SHARE = 20
 
@@ -22,8 +24,7 @@ export interface SessionParts {
   readonly lane: Database
   readonly registration: string
   readonly queues: readonly string[]
-  /** `kind@version`, each pair the worker serves. */
-  readonly served: readonly string[]
+  readonly served: readonly Served[]
   readonly tell: (notice: Notice) => void
 }
 
@@ -50,12 +51,16 @@ export class Session implements WorkerSession {
     for (const queue of parts.queues) this.views.set(queue, { floors: new Floors(), heads: [], nextLookAt: 0 })
   }
 
-  async claim(queue: string, limit: number, except?: ReadonlySet<string>): Promise<readonly ClaimedJob[]> {
+  async claim(
+    queue: string,
+    limit: number,
+    except?: ReadonlySet<string>,
+    onJobs?: (jobs: readonly ClaimedJob[]) => void,
+  ): Promise<readonly ClaimedJob[]> {
     const view = this.view(queue)
     const jobs: ClaimedJob[] = []
-    const served = except?.size
-      ? this.parts.served.filter((pair) => !except.has(pair.slice(0, pair.lastIndexOf('@'))))
-      : this.parts.served
+    const served = servedBut(this.parts.served, except)
+    const part = limit < WORTH_PARTS ? limit : Math.ceil(limit / 2)
     // Only while no claim is under way are all claimed jobs in the worker's hands.
     this.answered = this.sent
     this.isClaiming = true
@@ -66,8 +71,18 @@ export class Session implements WorkerSession {
         if (best === undefined) break
         // One priority at a time, so that a worse one never goes first; inside it the slot with the oldest row.
         for (const head of heads) {
-          if (head.priority !== best || jobs.length === limit) break
-          jobs.push(...(await this.claimFrom(queue, view, head, limit - jobs.length, served)))
+          if (head.priority !== best) break
+          let asked = Math.min(part, limit - jobs.length)
+          let next = asked > 0 ? this.claimFrom(queue, view, head, asked, served) : undefined
+          while (next) {
+            const taken: ClaimedJob[] = await next
+            jobs.push(...taken)
+            const isMore: boolean = taken.length === asked && jobs.length < limit
+            asked = Math.min(part, limit - jobs.length)
+            // Sent before these are handed over, so that the database works while their handlers begin.
+            next = isMore ? this.claimFrom(queue, view, head, asked, served) : undefined
+            if (taken.length > 0) onJobs?.(taken)
+          }
         }
       }
     } catch (error) {
@@ -196,14 +211,15 @@ export class Session implements WorkerSession {
     view: QueueView,
     head: Head,
     limit: number,
-    served: readonly string[],
+    served: ServedKinds,
   ): Promise<ClaimedJob[]> {
     const { lane, claims } = this.parts
     const { priority, slot } = head
     const leaseId = String(this.base + ++this.sent)
     const claim = claims.claim[slot] as (typeof claims.claim)[number]
     const floor = view.floors.floor(priority, slot)
-    const rows = await lane.run(claim, [queue, priority, String(floor), limit, served as string[], leaseId])
+    const { kinds, common, pairs } = served
+    const rows = await lane.run(claim, [queue, priority, String(floor), limit, kinds, leaseId, common, pairs])
     let last = 0n
     const jobs = rows.map((row) => {
       const position = BigInt(row[11] as string)
@@ -232,5 +248,25 @@ export class Session implements WorkerSession {
       { repeatable: true, patienceMs: 0 },
     )
     this.parts.tell({ type: 'resync' })
+  }
+}
+
+/** What a claim may take, as its statement wants it. */
+interface ServedKinds {
+  readonly kinds: string[]
+  readonly common: number
+  readonly pairs: string[]
+}
+
+function servedBut(served: readonly Served[], except?: ReadonlySet<string>): ServedKinds {
+  const some = except?.size ? served.filter(({ kind }) => !except.has(kind)) : served
+  const kinds = [...new Set(some.map(({ kind }) => kind))]
+  const versions = [...new Set(some.map(({ version }) => version))]
+  const isCommon = (version: number) =>
+    kinds.every((kind) => some.some((it) => it.kind === kind && it.version === version))
+  return {
+    kinds,
+    common: versions.find(isCommon) ?? 0,
+    pairs: some.map(({ kind, version }) => `${kind}@${version}`),
   }
 }

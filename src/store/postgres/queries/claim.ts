@@ -12,8 +12,12 @@ export type ClaimParams = [
   priority: number,
   floor: string,
   limit: number,
-  served: string[],
+  kinds: string[],
   leaseId: string,
+  /** A version that is served of each of the kinds, 0 where there is none: spares most rows the look at the pairs. */
+  common: number,
+  /** `kind@version`, each pair that is served. */
+  pairs: string[],
 ]
 
 export function claimQueries(schema: string) {
@@ -37,7 +41,8 @@ export function claimQueries(schema: string) {
                  select ctid
                    from ${ready[slot] as Identifier}
                   where queue = $1 and priority = $2 and position > $3
-                    and kind || '@' || schema_version = any ($5::text[])
+                    and kind = any ($5::text[])
+                    and (schema_version = $7 or kind || '@' || schema_version = any ($8::text[]))
                   order by position
                   limit $4
                     for update skip locked))

@@ -265,12 +265,13 @@ export function operationQueries(schema: string) {
         reason: string | null,
         requestId: string | null,
         channel: string,
+        keepRate: boolean,
       ],
       OperationRow
     >`
       with changed as (
         update ${operations}
-           set rate = $2::float8, max_waiting = coalesce($3::integer, max_waiting), next_at = clock_timestamp()
+           set rate = case when $8::boolean then rate else $2::float8 end, max_waiting = coalesce($3::integer, max_waiting), next_at = clock_timestamp()
          where id = $1::bigint and state in ('running', 'paused')
         returning *
       ),
