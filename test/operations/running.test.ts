@@ -222,9 +222,8 @@ describeStore('an operation and who runs it', ({ store, given, db, inTransaction
     await db.script(`alter table spillway.ready_entries add constraint broken check (id < 0) not valid`)
     const { id } = await store.startOperation(request({ selector: { all: true } }), act)
 
-    const failed = await runOperation(store, id, 'me').finally(() =>
-      db.script(`alter table spillway.ready_entries drop constraint broken`),
-    )
+    const failed = await runOperation(store, id, 'me')
+    await db.script(`alter table spillway.ready_entries drop constraint broken`)
 
     expect(failed).toMatchObject({ state: 'failed', succeeded: 0, stateReason: expect.stringContaining('broken') })
     expect(await db.run(deadIds, [])).toHaveLength(2)

@@ -68,14 +68,15 @@ worker.on('error', ({ service, error }) => tell({ type: 'trouble', id: `${servic
 worker.on('registered', ({ registration }) => tell({ type: 'registered', id: registration }))
 
 let stopping = false
-process.on('SIGTERM', async () => {
+const stop = async () => {
   if (stopping) return
   stopping = true
   tell({ type: 'stopping' })
   await worker.stop({ grace, abort })
   await spillway.close()
   process.exit(0)
-})
+}
+process.on('SIGTERM', () => void stop())
 // The test has ended, or was killed: nobody is left to stop this process.
 process.on('disconnect', () => process.exit(2))
 
