@@ -345,7 +345,9 @@ export class Worker {
         if (this.emitter.listenerCount('completed') > 0) this.emitter.emit('completed', { job, durationMs })
         break
       case 'retry':
-        this.emitter.emit('retrying', { job, delayMs: end.delayMs, message: messageOf(end.entry) })
+        if (this.emitter.listenerCount('retrying') > 0) {
+          this.emitter.emit('retrying', { job, delayMs: end.delayMs, message: messageOf(end.entry) })
+        }
         break
       case 'dead': {
         const reached = state === 'failed' || state === 'gone' ? state : 'archived'

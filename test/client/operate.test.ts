@@ -211,3 +211,30 @@ describeStore('queues', ({ store }) => {
     })
   })
 })
+
+describeStore('bulk work that names nothing', ({ store, given, checker }) => {
+  const client = new Client({ store })
+  const act = ['retryMany', 'discardMany', 'purgeMany', 'moveMany'] as const
+  const nothing = [
+    {},
+    { ids: [] },
+    { queue: '' },
+    { queue: undefined },
+    { quue: 'billing' },
+    { filter: {} },
+    { state: 'archived' },
+  ]
+
+  it.each(act.flatMap((how) => nothing.map((selector) => [how, selector] as const)))(
+    '%s(%j) is refused, and nothing is touched',
+    async (how, selector) => {
+      await given.job({ state: 'archived' })
+      await given.job({ state: 'failed' })
+
+      await expect(client.dlq[how](selector as object)).rejects.toMatchObject({ code: 'selector_refused' })
+
+      expect((await client.operations.list()).items).toEqual([])
+      expect(await checker.census()).toEqual({ archived: 1, failed: 1 })
+    },
+  )
+})

@@ -43,3 +43,12 @@ export function columns(...own: string[]): Columns {
 export function moved(alias: string, changes: Partial<Record<SnapshotColumn, string>> = {}, ...own: string[]): Columns {
   return new Columns([...SNAPSHOT.map((column) => changes[column] ?? `${alias}.${column}`), ...own])
 }
+
+/**
+ * The columns of a deleted row as a statement hands them on, `first` before the others: what most of the statement looks
+ * at stands in front, because a row is taken apart from the front up to the last column that is asked for.
+ */
+export function leading(first: readonly string[], ...own: string[]): Columns {
+  const front = new Set(first)
+  return new Columns([...first, ...[...SNAPSHOT, ...own].filter((column) => !front.has(column))])
+}

@@ -116,7 +116,11 @@ export class Settler {
     const leases = numbers(group, ({ job }) => job.leaseId)
     switch (group[0]?.end.event) {
       case 'complete':
-        return this.lane.run(statements.complete, [ids, leases, texts(ends(group, 'complete'), (end) => end.result)])
+        return this.lane.run(statements.complete, [
+          ids,
+          leases,
+          documents(ends(group, 'complete'), (end) => end.result),
+        ])
       case 'retry': {
         const retries = ends(group, 'retry')
         return this.lane.run(statements.retry, [
@@ -124,7 +128,7 @@ export class Settler {
           leases,
           numbers(retries, (end) => Math.round(end.delayMs)),
           numbers(retries, (end) => end.charge),
-          texts(retries, (end) => end.entry),
+          documents(retries, (end) => end.entry),
         ])
       }
       case 'dead': {
@@ -134,7 +138,7 @@ export class Settler {
           leases,
           texts(deaths, (end) => end.reason),
           numbers(deaths, (end) => end.charge),
-          texts(deaths, (end) => end.entry),
+          documents(deaths, (end) => end.entry),
           texts(deaths, (end) => end.cause),
           texts(deaths, (end) => end.errorClass),
           texts(deaths, (end) => end.errorMessage),
@@ -158,7 +162,7 @@ export class Settler {
           ids,
           leases,
           texts(parked, (end) => end.reason),
-          texts(parked, (end) => end.entry),
+          documents(parked, (end) => end.entry),
         ])
       }
       default:
@@ -262,4 +266,9 @@ const CONTROL = /[\u0000-\u001f]/g
 
 function texts<T>(items: readonly T[], of: (item: T) => string | null): string {
   return items.map((item) => of(item)?.replace(CONTROL, ' ') ?? '\x1e').join('\x1f')
+}
+
+/** The same for JSON, which holds no control characters. */
+function documents<T>(items: readonly T[], of: (item: T) => string | null): string {
+  return items.map((item) => of(item) ?? '\x1e').join('\x1f')
 }

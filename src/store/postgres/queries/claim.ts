@@ -1,4 +1,4 @@
-import { columns, moved } from '../rows.js'
+import { columns, leading, moved } from '../rows.js'
 import { Columns, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 
 /** How many slots each ring has. */
@@ -46,7 +46,7 @@ export function claimQueries(schema: string) {
                   order by position
                   limit $4
                     for update skip locked))
-        returning ${columns('position')}
+        returning ${leading(['run_lease', 'id', 'position'], 'position')}
       ),
       ring as materialized (
         select head from ${new Identifier(schema, 'ring_state')} where ring = 'leases'

@@ -1,4 +1,4 @@
-import { columns, moved } from '../rows.js'
+import { columns, leading, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 
@@ -79,6 +79,9 @@ export function settleQueries(schema: string) {
   }
 }
 
+/** What several parts of a settling statement look at. */
+const FRONT = ['id', 'lease_id', 'queue', 'unique_key', 'retention', 'kind'] as const
+
 /** By ctid, looked up row by row: a join would read the whole slot, and a slot that a long reader keeps is long. */
 function takenFrom(leases: Identifier): Fragment {
   return fragment`
@@ -89,7 +92,7 @@ function takenFrom(leases: Identifier): Fragment {
                    from given g,
                         lateral (select l.ctid from ${leases} l
                                   where l.id = g.id and l.lease_id = g.lease_id limit 1) as held))
-        returning ${columns('position', 'lease_id', 'claimed_at')}
+        returning ${leading(FRONT, 'position', 'lease_id', 'claimed_at')}
       )`
 }
 
@@ -142,8 +145,8 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
          where t.unique_key is not null and k.key = t.unique_key and k.job_id = t.id
       ),
       policies as materialized (
-        select d.queue, q.retention
-          from (select distinct queue from taken) d
+        select d.queue, q.retention, d.own or (q.retention ->> 'completed')::bigint <= 0 as may_keep_none
+          from (select queue, bool_or(retention is not null) as own from taken group by queue) d
           left join ${table('queues')} q on q.queue = d.queue
       ),
       kept as (
@@ -169,7 +172,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
         select t.queue, t.kind, 'completed', 'gone', count(*)
           from taken t
           join policies p on p.queue = t.queue
-         where ${new Fragment(keepMs)} <= 0
+         where (select bool_or(may_keep_none) from policies) and ${new Fragment(keepMs)} <= 0
          group by t.queue, t.kind
       )
       select id, 'completed' from taken`,
@@ -195,7 +198,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
             attempt: 'g.attempt + g.charge',
             handbacks: '0',
             run_at: "now() + g.delay_ms * interval '1 millisecond'",
-            history: `case when g.entry is null then g.history else ${append}(g.history, g.entry) end`,
+            history: `case when g.entry is null then g.history when g.history is null then array[g.entry::json] else ${append}(g.history, g.entry) end`,
           },
           "'retryable'",
           "now() + g.delay_ms * interval '1 millisecond'",
@@ -225,7 +228,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
           {
             attempt: 'l.attempt + g.charge as attempt',
             handbacks: '0 as handbacks',
-            history: `case when g.entry is null then l.history else ${append}(l.history, g.entry) end as history`,
+            history: `case when g.entry is null then l.history when l.history is null then array[g.entry::json] else ${append}(l.history, g.entry) end as history`,
           },
           'l.lease_id',
           'l.claimed_at',
