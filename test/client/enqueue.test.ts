@@ -232,6 +232,4 @@ describeStore('enqueueing with a unique key', ({ store }) => {
 
     await expect(second).rejects.toMatchObject({ code: 'unique_conflict', holderId: first.id })
   })
-
-  it.todo('cancels the one that waits when that is asked for')
 })

@@ -52,7 +52,9 @@ describeStore(
 
       const { cancelling } = await inTransaction(async (tx) => {
         const claimed = []
-        for (const it of claim) claimed.push(...(await tx.run(it, ['default', 50, '0', 1, ['test@1'], leaseId])))
+        for (const it of claim) {
+          claimed.push(...(await tx.run(it, ['default', 50, '0', 1, ['test'], leaseId, 1, ['test@1']])))
+        }
         expect(claimed).toHaveLength(1)
         const cancelling = store.cancelJob(id as string, ACT)
         await someoneWaits(url)

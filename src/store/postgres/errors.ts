@@ -40,6 +40,8 @@ export function faultOf(error: unknown): Fault {
   const { code, message, constraint } = error as DriverError
   if (code !== undefined) {
     if (CONFLICT.has(code)) return 'conflict'
+    // A protocol violation is a fault of ours, not of the connection.
+    if (code === '08P01') return 'final'
     if (UNAVAILABLE.has(code) || SOCKET.has(code) || code.startsWith('08')) return 'unavailable'
     if (code === '23505') return 'unique'
     if (code === '23514' && constraint === undefined && message.startsWith('no partition of relation'))
