@@ -63,7 +63,8 @@ export async function replay(
       resolve('timeout')
     })
   })
-  const outcome = await Promise.race([executor.run(attempt, handler, decoded.value), timedOut])
+  const ended = new Promise<Outcome>((resolve) => executor.run(attempt, handler, decoded.value, resolve))
+  const outcome = await Promise.race([ended, timedOut])
   attempt.clearTimers()
   const durationMs = Math.round(performance.now() - began)
   if (outcome === 'timeout') {

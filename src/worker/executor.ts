@@ -43,15 +43,25 @@ export class Executor {
     return validate(definition.schema, value)
   }
 
-  /** Runs the handler; whatever it does becomes an outcome. */
-  run(attempt: Attempt, handler: JobHandler, payload: unknown): Outcome | Promise<Outcome> {
+  /** Runs the handler; whatever it does becomes an outcome, told to `ended` at once or when it settles. Never throws. */
+  run(attempt: Attempt, handler: JobHandler, payload: unknown, ended: (outcome: Outcome) => void): void {
+    let outcome: Outcome
     try {
       const returned = handler.run(payload, attempt)
-      if (!isThenable(returned)) return returnedOutcome(returned)
-      return Promise.resolve(returned).then(returnedOutcome, thrownOutcome)
+      if (isThenable(returned)) {
+        // Handed on as it is: each promise in between costs as much as the rest of a short attempt.
+        const settling = returned instanceof Promise ? returned : Promise.resolve(returned)
+        void settling.then(
+          (value) => ended(returnedOutcome(value)),
+          (error: unknown) => ended(thrownOutcome(error)),
+        )
+        return
+      }
+      outcome = returnedOutcome(returned)
     } catch (error) {
-      return thrownOutcome(error)
+      outcome = thrownOutcome(error)
     }
+    ended(outcome)
   }
 
   /** How the job ends, given how its attempt did. */

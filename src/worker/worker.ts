@@ -260,9 +260,7 @@ export class Worker {
     if (claimed.deadlineInMs !== null) {
       attempt.after(claimed.deadlineInMs, () => this.cut(attempt, slots, handler, 'deadline', { type: 'deadline' }))
     }
-    const outcome = this.executor.run(attempt, handler, decoded.value)
-    if (outcome instanceof Promise) void outcome.then((ended) => this.ended(attempt, slots, handler, ended))
-    else this.ended(attempt, slots, handler, outcome)
+    this.executor.run(attempt, handler, decoded.value, (outcome) => this.ended(attempt, slots, handler, outcome))
   }
 
   /** The handler has returned or thrown. */
