@@ -22,8 +22,8 @@ export function rescueQueries(schema: string) {
      * Ends registrations that were silent for $1 ms, and answers which registrations have leases and are no more.
      *
      * Nobody is declared lost by silence while this statement has not itself been run, without a long gap, for a whole
-     * stale time: the database may have been away for everybody. Half a stale time is a long gap, because a worker that
-     * beat just before it looks as silent as the gap and one heartbeat together. The very first run of a schema has no
+     * stale time: the database may have been away for everybody. Half a stale time is a long gap (a whole one where stale
+     * times are short), because a worker that beat just before it looks as silent as the gap and one heartbeat together. The very first run of a schema has no
      * gap behind it.
      *
      * Index: leases_N_lease, one probe for each registration and slot. Always answers one row.
@@ -35,7 +35,7 @@ export function rescueQueries(schema: string) {
         on conflict (name) do update
            set written_at = now(),
                writing_since = case
-                 when now() - l.written_at > greatest($1 / 2.0, 20000) * interval '1 millisecond' then now()
+                 when now() - l.written_at > greatest($1 / 2.0, least($1, 20000)) * interval '1 millisecond' then now()
                  else l.writing_since
                end
         returning writing_since <= now() - $1 * interval '1 millisecond' as trusted
