@@ -252,6 +252,8 @@ export interface WorkerSession {
   beat(held: readonly ClaimedJob[]): Promise<boolean>
   /** Stores what the handler reports. False: the lease is lost. */
   progress(job: ClaimedJob, value: string): Promise<boolean>
+  /** Says that the handler of a job that was cancelled while it ran has ended. */
+  handlerEnded(job: ClaimedJob): Promise<void>
   /** Marks the process as stopping: what it still holds is returned uncharged once the process is gone. */
   stopping(): Promise<void>
   /** Ends the registration, handing back uncharged whatever it still has. */

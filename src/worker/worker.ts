@@ -275,6 +275,9 @@ export class Worker {
     if (attempt.abortedBy === 'lost' || attempt.abortedBy === 'cancelled') {
       attempt.isSettled = true
       this.emitter.emit('lost', { job: attempt.claimed, why: attempt.abortedBy })
+      if (attempt.abortedBy === 'cancelled') {
+        void this.quietly('cancel', () => this.session?.handlerEnded(attempt.claimed))
+      }
       this.free(attempt, slots)
       return
     }

@@ -154,6 +154,10 @@ export class Session implements WorkerSession {
     return rows.length > 0
   }
 
+  handlerEnded(job: ClaimedJob): Promise<void> {
+    return this.parts.settler.handlerEnded(job)
+  }
+
   async stopping(): Promise<void> {
     await this.parts.lane.run(this.parts.session.stopping, [this.registration], { repeatable: true, patienceMs: 1_000 })
   }

@@ -38,6 +38,10 @@ export class Settler {
     )
   }
 
+  async handlerEnded({ id, leaseId }: ClaimedJob): Promise<void> {
+    await this.lane.run(this.queries.handlerEnded, [id, leaseId], { repeatable: true })
+  }
+
   async close(): Promise<void> {
     await this.lane.close()
   }
