@@ -58,8 +58,8 @@ async function freshBeside(bench: Bench, redriving: boolean): Promise<number> {
   const { scratch, quick } = bench
   const fresh = PER_SECOND * (quick ? 2 : 10) + WARM_UP
   await dead(bench, quick ? 1_000 : 50_000)
-  // To the queue of the fresh jobs, behind them: what is redriven runs with what they leave.
-  await scratch.query(`update ${SCHEMA}.dlq_entries set queue = 'bench', kind = 'noop', priority = 60`)
+  // To the queue and priority of the fresh jobs: they stand in one line.
+  await scratch.query(`update ${SCHEMA}.dlq_entries set queue = 'bench', kind = 'noop', priority = 50`)
   const spillway = new Spillway({ url: scratch.url, schema: SCHEMA })
   try {
     return await withWorker(bench, { concurrency: 100, handling: 'stamp' }, async (worker) => {

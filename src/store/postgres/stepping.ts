@@ -5,6 +5,7 @@ import { isId } from './cursor.js'
 import type { Database, Transaction } from './database.js'
 import { faultOf } from './errors.js'
 import { operationOf, type StoredOperation, shown } from './operation-row.js'
+import { NO_ROOM_MS, Pace } from './pace.js'
 import type { BatchScope, bulkQueries } from './queries/bulk.js'
 import type { operationQueries } from './queries/operations.js'
 import { type ScanCursor, WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js'
@@ -45,6 +46,9 @@ interface Change {
  * windows and passes over what others have locked; revisiting goes back to those; at the end it counts what died later.
  */
 export class Stepping {
+  /** Of the operations that this process runs. */
+  private readonly paces = new Map<string, Pace>()
+
   constructor(
     private readonly db: Database,
     private readonly batches: Batches,
@@ -97,6 +101,7 @@ export class Stepping {
       change.preview ?? null,
     ])
     const after = operationOf(row ?? [])
+    if (after.state !== 'running') this.paces.delete(id)
     const paced = change.paceMs === undefined ? 0 : Math.max(0, Math.ceil(after.nextInMs))
     return { operation: shown(after), waitMs: after.state === 'running' ? Math.max(change.waitMs ?? 0, paced) : null }
   }
@@ -197,14 +202,22 @@ export class Stepping {
       limit = Math.min(BATCH, Math.max(1, Math.floor(rate / 10)))
     } else if (action === 'retry' && maxWaiting > 0) {
       const [row] = await tx.run(this.bulk.waiting, [id, maxWaiting])
-      const room = maxWaiting - Number((row as [string])[0])
-      // Not for a handful: every batch costs as much as some hundred rows.
-      if (room < Math.min(BATCH, Math.ceil(maxWaiting / 5))) return { waitMs: WAITING_MS }
-      limit = Math.min(limit, room)
+      return this.beside(tx, operation, Number((row as [string])[0]))
     }
     const { batch, change } = await this.take(tx, operation, limit)
     const moved = batch.done.length
     return rate === null ? change : { ...change, paceMs: (moved / rate) * 1000 }
+  }
+
+  /** A batch as large as the workers take at once, when they have taken the last one. */
+  private async beside(tx: Transaction, operation: StoredOperation, waiting: number): Promise<Change> {
+    const begin = performance.now()
+    const pace = this.paces.get(operation.id) ?? new Pace(begin)
+    this.paces.set(operation.id, pace)
+    const limit = pace.room(waiting, operation.maxWaiting, begin)
+    if (limit === 0) return { waitMs: waiting >= operation.maxWaiting ? WAITING_MS : NO_ROOM_MS }
+    const { batch, change } = await this.take(tx, operation, limit)
+    return { ...change, waitMs: pace.added(batch.done.length, performance.now() - begin) }
   }
 
   /** One window: what matches moves, what is refused is noted, what is locked is noted to be looked at again. */
