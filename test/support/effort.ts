@@ -1,6 +1,9 @@
 /** Longer than the gap after which the rescue trusts nobody's silence; one worker wakes up later than the leader. */
 const LONG_AWAY = { heartbeat: 2_000, stale: 6_000, forMs: 25_000, asleepMs: 3_000 }
 
+/** With the default heartbeat and stale time. */
+const FIVE_MINUTES_AWAY = { heartbeat: 15_000, stale: 45_000, forMs: 300_000, asleepMs: 20_000 }
+
 /**
  * How hard the crash suites try. `npm test` proves the kind of fault in a minute or two; `scripts/crash-rounds.mjs` and
  * `npm run chaos` repeat it until luck has no part in it.
@@ -14,7 +17,7 @@ const EFFORTS = {
     away: { heartbeat: 200, stale: 600, forMs: 1_500, asleepMs: 0 },
   },
   long: { killRounds: 50, cuts: 100, terms: 200, restarts: 5, away: LONG_AWAY },
-  chaos: { killRounds: 200, cuts: 100, terms: 200, restarts: 20, away: LONG_AWAY },
+  chaos: { killRounds: 200, cuts: 100, terms: 200, restarts: 20, away: FIVE_MINUTES_AWAY },
 }
 
 /** Chosen by the variable SPILLWAY_EFFORT; default `short`. */
