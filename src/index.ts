@@ -24,6 +24,8 @@ export interface SpillwayOptions {
   readonly prepare?: boolean
   /** Whether workers listen for notices; without it they poll. Default: true. */
   readonly listen?: boolean
+  /** Where callbacks can be answered over HTTP, for its workers: what `callback.url` begins with. */
+  readonly callbackUrl?: string | undefined
   /** Told of trouble that repairs itself, such as a connection that broke while idle. */
   readonly onError?: (error: Error) => void
 }
@@ -44,6 +46,7 @@ export interface SpillwayWorkerOptions extends WorkerOptions {
 export class Spillway extends Client {
   private readonly postgres: PostgresStore
   private readonly releases: (() => Promise<void>)[]
+  private readonly callbackUrl: string | undefined
 
   constructor(options: SpillwayOptions = {}) {
     const { url, schema, maxConnections, prepare, listen, onError, actor = whoAmI(), maxPayloadBytes } = options
@@ -59,6 +62,7 @@ export class Spillway extends Client {
     super({ store, actor, maxPayloadBytes })
     this.postgres = store
     this.releases = releases
+    this.callbackUrl = options.callbackUrl
   }
 
   /** Brings the schema to this version; safe from many processes at once. @throws `schema_newer` */
@@ -78,7 +82,8 @@ export class Spillway extends Client {
 
   /** A worker on this store. It takes jobs from {@link Worker.start} to {@link Worker.stop}. */
   worker(options: SpillwayWorkerOptions): Worker {
-    const { maintenance = true, ...own } = options
+    const { maintenance = true, callbackUrl = this.callbackUrl, ...rest } = options
+    const own = { ...rest, callbackUrl }
     const worker: Worker = new Worker(this.postgres, own, maintenance ? [this.maintenance(() => worker.staleMs)] : [])
     return worker
   }
@@ -126,6 +131,7 @@ function whoAmI(): string {
 
 export type { Audit } from './client/audit.js'
 export type { BulkOptions, BulkRetryOptions } from './client/bulk-options.js'
+export type { Callbacks, Extended, HeartbeatOptions } from './client/callbacks.js'
 export {
   Client,
   type EnqueueEntry,
@@ -142,6 +148,16 @@ export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
 export type { Backoff } from './job/backoff.js'
+export {
+  type Callback,
+  CallbackFailed,
+  type CallbackFailure,
+  CallbackGoneError,
+  type CallbackOptions,
+  CallbackSettledError,
+  type CallbackState,
+  type WaitedFor,
+} from './job/callback.js'
 export {
   defineJob,
   type Handler,
@@ -168,6 +184,7 @@ export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } fro
 export { JOB_STATES, type JobState } from './job/states.js'
 export type {
   Acted,
+  Answered,
   AuditEntry,
   AuditFilter,
   ClaimedJob,
@@ -189,6 +206,7 @@ export type {
   StoredQueue,
 } from './store/store.js'
 export { type AbortCause, AttemptAborted } from './worker/attempt.js'
+export { CallbackPending } from './worker/callbacks.js'
 export type { DeathEvent, DeathHandler } from './worker/death.js'
 export type { WorkerEvents } from './worker/events.js'
 export { type StopOptions, Worker, type WorkerOptions } from './worker/worker.js'

@@ -27,7 +27,7 @@ describeStore('helpers for the tests of users', ({ store, given, url, clock }) =
       ],
     })
 
-    expect(drained).toEqual({ completed: 2, retrying: 1, died: 0, snoozed: 1, parked: 0 })
+    expect(drained).toEqual({ completed: 2, retrying: 1, died: 0, snoozed: 1, waiting: 0, parked: 0 })
     expect(seen.sort()).toEqual(['ada', 'grace', 'later', 'nobody'])
   })
 

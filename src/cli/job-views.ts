@@ -64,6 +64,8 @@ export function showJob(out: Output, job: Job): void {
     ['due', out.longTime(job.runAt)],
     ['started', out.longTime(job.startedAt)],
     ['ended', out.longTime(job.finalizedAt)],
+    ['waits for', oneLine(job.callback?.name ?? '')],
+    ['until', out.longTime(job.callback?.waitsUntil ?? null)],
     ['deadline', out.longTime(job.deadline)],
     ['timeout', job.timeoutMs === null ? null : span(job.timeoutMs)],
     ['unique key', oneLine(job.uniqueKey ?? '')],

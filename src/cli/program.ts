@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { shared } from './command.js'
 import { auditCommand } from './commands/audit.js'
+import { callbacksCommand } from './commands/callbacks.js'
 import { demoCommand } from './commands/demo.js'
 import { devCommand } from './commands/dev.js'
 import { dlqCommand } from './commands/dlq.js'
@@ -47,6 +48,7 @@ const COMMANDS = [
   enqueueCommand,
   jobsCommand,
   dlqCommand,
+  callbacksCommand,
   operationsCommand,
   queuesCommand,
   workersCommand,

@@ -4,7 +4,7 @@ import type { Job } from '../job/job.js'
 import type { Outcome } from '../job/outcome.js'
 import { describeThrown, type ThrownRecord } from '../job/thrown.js'
 import { servedVersions } from '../job/versions.js'
-import type { ClaimedJob } from '../store/store.js'
+import type { ClaimedJob, OpenCallback } from '../store/store.js'
 import { Attempt } from '../worker/attempt.js'
 import { Executor } from '../worker/executor.js'
 
@@ -45,7 +45,13 @@ export async function replay(
   }
   const executor = new Executor({ handlers: new Map(), workerName: 'replay', clockOffset: () => 0 })
   const claimed = claimedFrom(job)
-  const attempt = new Attempt(claimed, async (_, value) => onProgress(value))
+  const attempt = new Attempt(claimed, {
+    keepProgress: async (_, value) => onProgress(value),
+    // Nobody can answer here: a handler that waits ends with `wait`.
+    openCallback: async () => OPEN,
+    callbackAnswer: async () => OPEN,
+    callbackUrl: 'https://replay.invalid/callbacks',
+  })
   const began = performance.now()
   const about = { id: job.id, kind: job.kind }
   const decoded = await executor.decode(claimed, handler)
@@ -73,6 +79,8 @@ export async function replay(
   }
   return { ...about, durationMs, ...toldOf(outcome) }
 }
+
+const OPEN: OpenCallback = { id: '0', state: 'open', answer: null, waitsUntil: null }
 
 function toldOf(outcome: Outcome): Omit<Replayed, 'id' | 'kind' | 'durationMs'> {
   switch (outcome.type) {

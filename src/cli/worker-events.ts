@@ -42,6 +42,12 @@ export function printEvents(worker: Worker, out: Output, isVerbose: boolean): vo
   worker.on('snoozed', ({ job, delayMs }) =>
     print('snoozed', 'snoozed', `${of(job)} for ${span(delayMs)}`, { ...about(job), delayMs }),
   )
+  worker.on('waiting', ({ job, callback }) =>
+    print('waiting', yellow('waiting'), `${of(job)} for callback ${oneLine(callback, 60)}`, {
+      ...about(job),
+      callback,
+    }),
+  )
   worker.on('parked', ({ job, reason }) =>
     print('parked', yellow('parked'), `${of(job)}: ${oneLine(reason, 200)}`, { ...about(job), reason }),
   )

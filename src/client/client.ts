@@ -6,6 +6,7 @@ import type { Acted, Depth, DlqFilter, Enqueued, NewJob, Store } from '../store/
 import type { ActOptions } from './act.js'
 import { Audit } from './audit.js'
 import type { BulkOptions, BulkRetryOptions } from './bulk-options.js'
+import { Callbacks } from './callbacks.js'
 import { Coalescer } from './coalescer.js'
 import { DeadLetters } from './dead-letters.js'
 import { type GetOptions, Jobs } from './jobs.js'
@@ -54,6 +55,7 @@ export class Client {
   readonly queues: Queues
   readonly workers: WorkersList
   readonly audit: Audit
+  readonly callbacks: Callbacks
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
@@ -68,6 +70,7 @@ export class Client {
     this.queues = new Queues(store, actor)
     this.workers = new WorkersList(store)
     this.audit = new Audit(store)
+    this.callbacks = new Callbacks(store)
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Backoff } from './backoff.js'
+import type { Callback, CallbackOptions } from './callback.js'
 import { type Duration, parseDuration } from './duration.js'
 import { SpillwayError, shown } from './errors.js'
 import type { Job } from './job.js'
@@ -15,6 +16,21 @@ export interface HandlerContext {
   readonly job: Job
   /** Stores how far the attempt is; anything JSON, the last one wins. */
   progress(value: unknown): Promise<void>
+  /**
+   * Makes a callback, or finds the one of this name that an earlier run of this handler made: it is kept through crashes
+   * and retries until a redrive. Different things to wait for need different names.
+   *
+   * What stands before {@link Callback.result} runs twice: make it safe to repeat.
+   *
+   * @param name - 1 to 255 characters.
+   * @throws `invalid_option`; `lease_lost` where the attempt has lost its job.
+   *
+   * @example
+   * const approval = await ctx.callback<{ ok: boolean }>('approval', { timeout: '2d' })
+   * await askForApproval(approval.url)
+   * const { ok } = await approval.result()
+   */
+  callback<Answer = unknown>(name: string, options?: CallbackOptions): Promise<Callback<Answer>>
 }
 
 /** User code that runs one attempt. What it returns or throws is how the attempt ended. */

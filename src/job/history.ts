@@ -34,6 +34,8 @@ export interface Failure {
   readonly truncated: boolean
   readonly originalLength?: number
   readonly note?: string
+  /** Of `callback_failed`: which callback, where it failed while the job waited for it. */
+  readonly callback?: string
 }
 
 /** Who did it, and why; both as the operator gave them. */

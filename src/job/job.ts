@@ -1,3 +1,4 @@
+import type { WaitedFor } from './callback.js'
 import type { HistoryEntry } from './history.js'
 import type { JobState } from './states.js'
 
@@ -74,4 +75,6 @@ export interface Job<P = unknown> {
   /** For failed and cancelled jobs: why. */
   readonly reason: string | null
   readonly dlq: DlqPart | null
+  /** What a waiting job waits for; absent in every other state. */
+  readonly callback?: WaitedFor
 }

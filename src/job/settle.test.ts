@@ -21,6 +21,29 @@ const facts: AttemptFacts = {
 const error = new TypeError('smtp timeout')
 const failed: Outcome = { type: 'failed', error, entry: 'error' }
 
+describe('settling an attempt that waits for a callback', () => {
+  const wait: Outcome = { type: 'wait', callbackId: '5', name: 'approval' }
+
+  it('charges nothing, and says when the next attempt is due should the callback fail', () => {
+    const settlement = settle({ ...facts, attempt: 2 }, wait, context)
+
+    expect(settlement).toEqual({ type: 'wait', callbackId: '5', name: 'approval', retryDelayMs: 60_000 })
+  })
+
+  it("takes the kind's own backoff for that", () => {
+    const backoff = (attempt: number) => 100 * (attempt + 1)
+
+    expect(settle({ ...facts, attempt: 1 }, wait, { ...context, backoff })).toMatchObject({ retryDelayMs: 200 })
+  })
+
+  it('gives the job up where its deadline has passed', () => {
+    expect(settle({ ...facts, deadline: now }, wait, context)).toMatchObject({
+      type: 'dead',
+      reason: 'deadline_exceeded',
+    })
+  })
+})
+
 describe('settling a failed attempt', () => {
   it('retries after the backoff while attempts are left, and records what happened', () => {
     const settlement = settle({ ...facts, attempt: 1 }, failed, context)

@@ -1,4 +1,5 @@
 import { askBackoff, type Backoff, defaultBackoffMs, resolveDelay } from './backoff.js'
+import { CallbackFailed } from './callback.js'
 import type { FailureEntry, HistoryEntry } from './history.js'
 import type { RuntimeDlqReason } from './job.js'
 import type { Outcome } from './outcome.js'
@@ -51,6 +52,8 @@ export type Settlement =
     }
   | { readonly type: 'snooze'; readonly delayMs: number; readonly rateLimited: boolean }
   | { readonly type: 'revoke' }
+  /** `retryDelayMs`: until the next attempt, should the callback fail. */
+  | { readonly type: 'wait'; readonly callbackId: string; readonly name: string; readonly retryDelayMs: number }
   | { readonly type: 'handback'; readonly handbacks: number }
   | { readonly type: 'park'; readonly reason: 'handed_back'; readonly handbacks: number; readonly entry: HistoryEntry }
 
@@ -94,6 +97,12 @@ export function settle(facts: AttemptFacts, outcome: Outcome, context: SettleCon
     case 'rateLimited':
       // Waiting is not failing: it uses no attempt.
       return { type: 'snooze', delayMs: outcome.delayMs, rateLimited: outcome.type === 'rateLimited' }
+
+    case 'wait': {
+      const { callbackId, name } = outcome
+      const error = new CallbackFailed({ name: 'CallbackFailed', message: 'the callback failed', code: null })
+      return { type: 'wait', callbackId, name, retryDelayMs: delayOf(facts, error, context).delayMs }
+    }
 
     case 'deadline':
       return missDeadline(facts, outcome, context.now)
@@ -139,14 +148,15 @@ function fail(
   const attempt = facts.attempt + 1
   if (isExhausted(facts, context.crashLimit ?? 3)) return { type: 'dead', reason: 'attempts_exhausted', attempt, entry }
 
-  const usual = defaultBackoffMs(facts.attempt, context.random)
-  const { delayMs, note } =
-    askedDelayMs !== undefined
-      ? resolveDelay(askedDelayMs, usual)
-      : context.backoff === undefined
-        ? { delayMs: usual, note: null }
-        : askBackoff(context.backoff, facts.attempt, error, usual)
+  const { delayMs, note } = delayOf(facts, error, context, askedDelayMs)
   return { type: 'retry', attempt, delayMs, entry: note === null ? entry : { ...entry, note } }
+}
+
+/** Until the next attempt: as the handler asked, else by the kind's backoff. */
+function delayOf(facts: AttemptFacts, error: unknown, { random, backoff }: SettleContext, askedDelayMs?: number) {
+  const usual = defaultBackoffMs(facts.attempt, random)
+  if (askedDelayMs !== undefined) return resolveDelay(askedDelayMs, usual)
+  return backoff === undefined ? { delayMs: usual, note: null } : askBackoff(backoff, facts.attempt, error, usual)
 }
 
 /** No attempt is left; nor is one where crashes have used up all starts, which else would exceed their bound. */

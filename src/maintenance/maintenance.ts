@@ -64,6 +64,7 @@ export class Maintenance {
       promote: this.duty('promote', 50, () => this.promoting.pass()),
       rescue: this.duty('rescue', 50, () => this.rescue()),
       deadlines: this.duty('deadlines', 50, async () => ((await store.expireDeadlines(BATCH)) >= BATCH ? 0 : NEVER)),
+      callbacks: this.duty('callbacks', 50, () => this.timeOut()),
       rings: this.duty('rings', 100, () => this.turning.pass()),
       fold: this.duty('fold', 500, async () => ((await store.fold(FOLD_BATCH)) >= FOLD_BATCH ? 0 : NEVER)),
       retain: this.duty('retain', 50, () => this.retain()),
@@ -119,6 +120,7 @@ export class Maintenance {
   private lead(look: Lead, isNew: boolean): void {
     if (isNew) for (const duty of Object.values(this.duties)) duty.wake()
     if (look.hasExpired) this.duties.deadlines.wake()
+    if (look.nextTimeoutInMs !== null) this.duties.callbacks.wake(Math.max(0, look.nextTimeoutInMs))
     if (look.hasDeltas) this.duties.fold.wake()
     if (look.hasOrphans) this.duties.operations.wake()
     this.promoting.looked(look, this.duties.promote)
@@ -128,6 +130,13 @@ export class Maintenance {
   private async rescue(): Promise<number> {
     const { retried } = await this.store.rescue(this.staleMs, this.options.crashLimit ?? 3)
     return retried >= BATCH ? 0 : Math.min(RESCUE_MS, this.staleMs / 3)
+  }
+
+  private async timeOut(): Promise<number> {
+    const { timedOut, nextInMs } = await this.store.timeOutCallbacks(BATCH)
+    if (timedOut >= BATCH) return 0
+    // A ms more, because both clocks are read in whole ones.
+    return nextInMs === null ? NEVER : nextInMs + 1
   }
 
   private async retain(): Promise<number> {
@@ -154,7 +163,16 @@ export class Maintenance {
   }
 }
 
-export type DutyName = 'promote' | 'rescue' | 'deadlines' | 'rings' | 'fold' | 'retain' | 'partitions' | 'operations'
+export type DutyName =
+  | 'promote'
+  | 'rescue'
+  | 'deadlines'
+  | 'callbacks'
+  | 'rings'
+  | 'fold'
+  | 'retain'
+  | 'partitions'
+  | 'operations'
 
 /** Resolves with `work`, or after `ms` without it. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

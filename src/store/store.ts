@@ -1,3 +1,4 @@
+import type { CallbackFailure, CallbackState } from '../job/callback.js'
 import type { ErrorCode } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { QueuePolicy, QueuePolicyPatch } from '../job/policy.js'
@@ -21,6 +22,7 @@ export interface Store
     Editing,
     Reporting,
     Carrying,
+    Answering,
     Idempotent {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
@@ -190,6 +192,8 @@ export type JobEnd =
   | { readonly event: 'snooze'; readonly delayMs: number }
   | { readonly event: 'revoke' }
   | { readonly event: 'handback' }
+  /** It waits for a callback. `retryDelayMs`: until its next attempt, should that fail. */
+  | { readonly event: 'wait'; readonly callbackId: string; readonly name: string; readonly retryDelayMs: number }
   /** The payload cannot be read by this code: parked, uncharged. */
   | { readonly event: 'undecodable'; readonly reason: string; readonly entry: string }
 
@@ -252,6 +256,13 @@ export interface WorkerSession {
   beat(held: readonly ClaimedJob[]): Promise<boolean>
   /** Stores what the handler reports. False: the lease is lost. */
   progress(job: ClaimedJob, value: string): Promise<boolean>
+  /**
+   * The job's callback of that name in this generation, made where there is none, or where the last one failed and was
+   * charged. Also this token answers it from now on. Undefined: the lease is lost.
+   */
+  openCallback(job: ClaimedJob, request: CallbackRequest): Promise<OpenCallback | undefined>
+  /** What has become of a callback. A failure is charged to this attempt from now on. Undefined: the lease is lost. */
+  callbackAnswer(job: ClaimedJob, callbackId: string): Promise<CallbackAnswer | undefined>
   /** Says that the handler of a job that was cancelled while it ran has ended. */
   handlerEnded(job: ClaimedJob): Promise<void>
   /** Marks the process as stopping: what it still holds is returned uncharged once the process is gone. */
@@ -260,6 +271,25 @@ export interface WorkerSession {
   end(): Promise<void>
   /** Closes the session's connections without a word to the database. */
   close(): Promise<void>
+}
+
+export interface CallbackRequest {
+  readonly name: string
+  /** Hex digits of its SHA-256. */
+  readonly tokenHash: string
+  /** From when it is first made; null: no limit. */
+  readonly timeoutMs: number | null
+}
+
+export interface CallbackAnswer {
+  readonly state: CallbackState
+  /** JSON text: what it was completed with, or a {@link CallbackFailure}; null while it is open and when it timed out. */
+  readonly answer: string | null
+}
+
+export interface OpenCallback extends CallbackAnswer {
+  readonly id: string
+  readonly waitsUntil: Date | null
 }
 
 export interface Running {
@@ -281,6 +311,11 @@ export interface Upkeep {
   endGone(self: WorkerInfo, isAlive: (pid: number, pidStarted: string) => boolean): Promise<number>
   /** Jobs whose deadline passed while they waited: → archived, at most `limit`. */
   expireDeadlines(limit: number): Promise<number>
+  /**
+   * Jobs whose callback was not answered in time: → retryable, or archived with `callback_timeout` where no attempt is
+   * left; at most `limit`. `nextInMs`: until the next times out, null when none does.
+   */
+  timeOutCallbacks(limit: number): Promise<{ readonly timedOut: number; readonly nextInMs: number | null }>
   /** Where new rows go from now on, where a slot is full or old; carries stragglers forward; truncates drained slots. */
   turnRings(): Promise<Turned>
   /** Makes partitions ahead. */
@@ -300,6 +335,8 @@ export interface Lead {
   readonly expiresInMs: number
   /** Until the next deferred job is due; 0 or less when one is. null: none waits. */
   readonly nextDueInMs: number | null
+  /** Until the next callback times out; 0 or less when one has. null: none does. */
+  readonly nextTimeoutInMs: number | null
   /** A job that waits has passed its deadline. */
   readonly hasExpired: boolean
   /** There are deltas to fold. */
@@ -725,6 +762,40 @@ export interface Carrying {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** What became of an answer. */
+export interface Answered {
+  readonly callbackId: string
+  /** The callback's name. */
+  readonly name: string
+  readonly jobId: string
+  /** Where the job is now; `gone` for one that died where none are kept. */
+  readonly jobState: JobState | 'gone'
+}
+
+/**
+ * Answering callbacks. Who has the token may. Each is one guarded transition: of many answers, a time-out, a cancel and
+ * a deadline exactly one comes first. A lost connection is repeated, and the caller's own answer is recognised.
+ *
+ * All throw `callback_not_found`; `callback_settled` where there is an answer, or it timed out; `callback_gone` where the
+ * job has ended, was cancelled or given up. Then nothing was changed.
+ */
+export interface Answering {
+  /** waiting → available. Where the job does not wait for it yet, the answer is kept. @param answer - JSON text. */
+  completeCallback(tokenHash: string, answer: string): Promise<Answered>
+  /**
+   * waiting → retryable, or archived (`attempts_exhausted`) where no attempt is left. Where the job does not wait for it
+   * yet, the failure is kept for it.
+   */
+  failCallback(tokenHash: string, failure: CallbackFailure): Promise<Answered>
+  /**
+   * Moves the time-out to `timeoutMs` from now, if that is later; null: the time it was made with. One without a time-out
+   * stays so.
+   */
+  extendCallback(tokenHash: string, timeoutMs: number | null): Promise<Answered & { readonly waitsUntil: Date | null }>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** A request that may be sent again: the same key and the same body get the same answer. */
 export interface IdempotentRequest {
   readonly actor: string
@@ -742,7 +813,13 @@ export interface StoredAnswer {
 }
 
 /** The store inside one transaction: what is done through it is done when, and only when, that commits. */
-export type StoreInTransaction = Operating & Editing & Bulk & Carrying & Pick<Producing, 'enqueue'> & Inspecting
+export type StoreInTransaction = Operating &
+  Answering &
+  Editing &
+  Bulk &
+  Carrying &
+  Pick<Producing, 'enqueue'> &
+  Inspecting
 
 export interface Idempotent {
   /**

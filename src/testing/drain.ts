@@ -24,6 +24,8 @@ export interface Drained {
   readonly retrying: number
   readonly died: number
   readonly snoozed: number
+  /** Wait for a callback. */
+  readonly waiting: number
   /** Could not be read. */
   readonly parked: number
 }
@@ -42,7 +44,7 @@ export async function drain(spillway: WorkerSource, options: DrainOptions): Prom
   const { jobs, onDeath, queues = queuesOf(jobs) } = options
   const withinMs = parseDuration(options.within ?? 10_000, 'a drain')
   const worker = spillway.worker({ jobs, queues, ...(onDeath && { onDeath }) })
-  const counts = { completed: 0, retrying: 0, died: 0, snoozed: 0, parked: 0 }
+  const counts = { completed: 0, retrying: 0, died: 0, snoozed: 0, waiting: 0, parked: 0 }
   for (const event of Object.keys(counts) as (keyof typeof counts)[]) worker.on(event, () => void counts[event]++)
 
   let timer: NodeJS.Timeout | undefined

@@ -53,8 +53,11 @@ export interface JobSeed {
   /** running: the worker; default: one registered for this job. Part of the default `leaseId`. */
   readonly registration?: string
   readonly waitsUntil?: Date | null
-  readonly callbackName?: string | null
-  readonly callbackAnswer?: unknown
+  readonly callbackName?: string
+  /** waiting: what answers it; none by default. */
+  readonly callbackToken?: string
+  /** waiting: ms until the next attempt, should its callback fail. */
+  readonly retryDelayMs?: number
   readonly progress?: unknown
 
   readonly finalizedAt?: Date
@@ -210,7 +213,7 @@ function rowOf(seed: JobSeed, place: Place): Row {
   return Object.fromEntries(columns.filter(([, value]) => value !== undefined))
 }
 
-const JSON_COLUMNS = ['payload', 'metadata', 'retention', 'result', 'progress', 'callbackAnswer'] as const
+const JSON_COLUMNS = ['payload', 'metadata', 'retention', 'result', 'progress'] as const
 
 /** What a row of the state has beside the snapshot. Times are left to the store's clock. */
 function defaultsOf(state: JobState, runLease: number, seed: JobSeed): Row {
@@ -273,7 +276,7 @@ const OWN: Readonly<Record<Place, ReadonlySet<string>>> = {
   ready_entries: own('position slot'),
   leases: own('position lease_id claimed_at slot'),
   deferred_jobs: own('state position due_at set_aside started_at'),
-  waiting_jobs: own('state lease_id started_at waits_until callback_name callback_answer progress'),
+  waiting_jobs: own('state lease_id started_at waits_until callback_name callback_token retry_delay_ms progress'),
   terminal_entries: own(
     'state retention_class finalized_at started_at lease_id handler_running reason cause error_class error_message result progress',
   ),

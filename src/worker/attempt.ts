@@ -1,9 +1,17 @@
+import type { Callback, CallbackOptions } from '../job/callback.js'
 import type { HandlerContext } from '../job/definition.js'
 import type { Job } from '../job/job.js'
+import type { Outcome } from '../job/outcome.js'
 import type { ClaimedJob } from '../store/store.js'
+import { type CallbackDoors, openCallback } from './callbacks.js'
 
 /** Why an attempt was told to stop. Also the `reason` of its signal. */
 export type AbortCause = 'timeout' | 'deadline' | 'cancelled' | 'lost' | 'shutdown'
+
+/** What an attempt needs of whoever runs it. */
+export interface AttemptDoors extends CallbackDoors {
+  keepProgress(job: ClaimedJob, value: unknown): Promise<void>
+}
 
 /** The reason a handler finds on its aborted signal. */
 export class AttemptAborted extends Error {
@@ -22,13 +30,15 @@ export class Attempt implements HandlerContext {
   /** Settled, whether or not the handler has ended. */
   isSettled = false
   abortedBy: AbortCause | undefined
+  /** How it ends, said by a callback: what the handler returns or throws after that changes nothing. */
+  decided: Outcome | undefined
   timers: NodeJS.Timeout[] | undefined
   private controller: AbortController | undefined
   private shown: Job | undefined
 
   constructor(
     readonly claimed: ClaimedJob,
-    private readonly keepProgress: (job: ClaimedJob, value: unknown) => Promise<void>,
+    private readonly doors: AttemptDoors,
   ) {}
 
   get signal(): AbortSignal {
@@ -43,7 +53,15 @@ export class Attempt implements HandlerContext {
   }
 
   progress(value: unknown): Promise<void> {
-    return this.keepProgress(this.claimed, value)
+    return this.doors.keepProgress(this.claimed, value)
+  }
+
+  callback<Answer>(name: string, options: CallbackOptions = {}): Promise<Callback<Answer>> {
+    return openCallback<Answer>(this, this.doors, name, options)
+  }
+
+  decide(outcome: Outcome): void {
+    this.decided ??= outcome
   }
 
   abort(why: AbortCause): void {

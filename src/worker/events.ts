@@ -11,6 +11,8 @@ export interface WorkerEvents {
   /** Given up: it is in the dead-letter queue, or `failed` on a queue that has none. */
   died: [event: { job: ClaimedJob; reason: string; message: string | null; state: 'archived' | 'failed' | 'gone' }]
   snoozed: [event: { job: ClaimedJob; delayMs: number }]
+  /** Its attempt has ended, and it waits for a callback. Not told where the answer came first: then it runs again. */
+  waiting: [event: { job: ClaimedJob; callback: string }]
   parked: [event: { job: ClaimedJob; reason: string }]
   /** The lease was gone when the attempt ended: its result was refused, and the job is another's. */
   lost: [event: { job: ClaimedJob; why: string }]

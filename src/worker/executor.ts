@@ -52,8 +52,8 @@ export class Executor {
         // Handed on as it is: each promise in between costs as much as the rest of a short attempt.
         const settling = returned instanceof Promise ? returned : Promise.resolve(returned)
         void settling.then(
-          (value) => ended(returnedOutcome(value)),
-          (error: unknown) => ended(thrownOutcome(error)),
+          (value) => ended(attempt.decided ?? returnedOutcome(value)),
+          (error: unknown) => ended(attempt.decided ?? thrownOutcome(error)),
         )
         return
       }
@@ -61,7 +61,7 @@ export class Executor {
     } catch (error) {
       outcome = thrownOutcome(error)
     }
-    ended(outcome)
+    ended(attempt.decided ?? outcome)
   }
 
   /** How the job ends, given how its attempt did. */
@@ -101,6 +101,10 @@ export class Executor {
         return { event: 'snooze', delayMs: settlement.delayMs }
       case 'revoke':
         return { event: 'revoke' }
+      case 'wait': {
+        const { callbackId, name, retryDelayMs } = settlement
+        return { event: 'wait', callbackId, name, retryDelayMs }
+      }
       // The store counts hand-backs and parks the job at the tenth.
       case 'handback':
       case 'park':

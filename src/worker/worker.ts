@@ -5,7 +5,8 @@ import { SpillwayError } from '../job/errors.js'
 import type { Outcome } from '../job/outcome.js'
 import { servedVersions } from '../job/versions.js'
 import type { ClaimedJob, JobEnd, Listening, Notice, Served, Settled, Store, WorkerSession } from '../store/store.js'
-import { Attempt, asJob } from './attempt.js'
+import { Attempt, type AttemptDoors, asJob } from './attempt.js'
+import { checkCallbackUrl } from './callbacks.js'
 import { type DeathHandler, tellOfDeath } from './death.js'
 import { WorkerEmitter } from './events.js'
 import { Executor } from './executor.js'
@@ -30,6 +31,8 @@ export interface WorkerOptions {
   readonly stale?: Duration
   /** How often it looks for work that no notice told of. Default: 2 s with notices, 250 ms growing to 2 s without. */
   readonly poll?: Duration
+  /** Where callbacks can be answered over HTTP: what `callback.url` begins with. Default: that of the Spillway. */
+  readonly callbackUrl?: string | undefined
 }
 
 /** Something that lives and dies with a worker, such as the maintenance duties. */
@@ -62,6 +65,7 @@ export class Worker {
   private readonly attempts = new Map<string, Attempt>()
   private readonly executor: Executor
   private readonly buffer: SettleBuffer
+  private readonly doors: AttemptDoors
   private readonly heartbeatMs: number
   readonly staleMs: number
   private readonly pollMs: number | undefined
@@ -119,6 +123,12 @@ export class Worker {
       workerName: this.name,
       clockOffset: () => this.offsetMs,
     })
+    this.doors = {
+      keepProgress: (job, value) => this.keepProgress(job, value),
+      openCallback: async (job, request) => this.session?.openCallback(job, request),
+      callbackAnswer: async (job, callbackId) => this.session?.callbackAnswer(job, callbackId),
+      callbackUrl: options.callbackUrl === undefined ? undefined : checkCallbackUrl(options.callbackUrl),
+    }
     this.buffer = new SettleBuffer(
       () => this.session as WorkerSession,
       (ended, settled) => this.onSettled(ended, settled),
@@ -224,7 +234,7 @@ export class Worker {
   }
 
   private begin(job: ClaimedJob, slots: QueueSlots): void {
-    const attempt = new Attempt(job, (claimed, value) => this.keepProgress(claimed, value))
+    const attempt = new Attempt(job, this.doors)
     slots.taken++
     this.attempts.set(keyOf(job), attempt)
     const handler = this.executor.handlerOf(job)
@@ -363,6 +373,9 @@ export class Worker {
       }
       case 'snooze':
         this.emitter.emit('snoozed', { job, delayMs: end.delayMs })
+        break
+      case 'wait':
+        if (state === 'waiting') this.emitter.emit('waiting', { job, callback: end.name })
         break
       case 'undecodable':
         this.emitter.emit('parked', { job, reason: end.reason })

@@ -62,6 +62,8 @@ export interface WorkerProcesses {
   start(options: WorkerProcessOptions): Promise<WorkerProcess>
   /** What all of them noted, in order; `SIGKILL` loses none of it. */
   noted(): readonly Noted[]
+  /** Tokens of the callbacks their handlers made, in order. */
+  tokens(): readonly string[]
   /** Kills every one that still runs, and forgets what they noted. */
   killAll(): Promise<void>
 }
@@ -96,9 +98,17 @@ export function workerProcesses(): WorkerProcesses {
       await worker.ready()
       return worker
     },
-    noted: () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').slice(0, -1).map(parseNote) : []),
+    noted: () =>
+      lines(log)
+        .filter((line) => !line.startsWith('token '))
+        .map(parseNote),
+    tokens: () => lines(log).flatMap((line) => (line.startsWith('token ') ? [line.split(' ')[2] as string] : [])),
     killAll,
   }
+}
+
+function lines(log: string): string[] {
+  return existsSync(log) ? readFileSync(log, 'utf8').split('\n').slice(0, -1) : []
 }
 
 function parseNote(line: string): Noted {

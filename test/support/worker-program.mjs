@@ -34,6 +34,13 @@ const ACTIONS = {
   snooze: ({ ms = 1 }, { job }) => (job.runLease < 2 ? snooze(ms) : undefined),
   die: () => process.kill(process.pid, 'SIGKILL'),
   exit: () => process.exit(1),
+  /** Waits for an answer; may be killed when it has asked for it and not yet begun to wait. */
+  ask: async ({ die }, context) => {
+    const callback = await context.callback('approval')
+    writeSync(file, `token ${context.job.id} ${callback.token} ${process.pid}\n`)
+    if (die && context.job.crashAttempt === 0) process.kill(process.pid, 'SIGKILL')
+    return callback.result()
+  },
   /** Until the test says so; ends at once when told to stop. */
   hold: (_, { job, signal }) =>
     new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Idempotent, IdempotentRequest, Notice, StoredAnswer, StoreInTransaction } from '../store.js'
+import { answering } from './answering.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import type { Database } from './database.js'
@@ -52,6 +53,7 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...editing(lane, schema),
       ...bulk(lane, schema),
       ...carrying(lane, schema, inspection),
+      ...answering(lane, schema),
     }
   }
 

@@ -13,7 +13,7 @@ import { countsByQueue, queueOf, unsetQueue, workerOf } from './queue-row.js'
 const READ = { repeatable: true, patienceMs: 5_000 } as const
 const NEWEST: DlqKey = { at: 'infinity', id: '0' }
 const LARGEST_ID = '9223372036854775807'
-const SUMMARY_COLUMNS = 29
+const SUMMARY_COLUMNS = 30
 const MAX_PAGE = 1_000
 
 /** Looking at jobs, dead letters, queues and workers on PostgreSQL. Changes nothing and locks nothing. */

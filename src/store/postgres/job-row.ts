@@ -35,6 +35,7 @@ export type JobRow = [
   cause: Text,
   errorClass: Text,
   errorMessage: Text,
+  callback: Text,
 ]
 
 /** What the detail adds. */
@@ -45,7 +46,7 @@ export function jobOf(row: JobRow): Job {
   const [id, state, queue, kind, version, priority, attempt, crashAttempt, maxAttempts, runLease, generation] = row
   const [handbacks, createdAt, runAt, deadline, timeoutMs, uniqueKey, tags, metadata] = row.slice(11) as Text[]
   const [startedAt, finalizedAt, leaseId, reason, dlqReason, dlqAt, originalRunLease, cause] = row.slice(19) as Text[]
-  const [errorClass, errorMessage] = row.slice(27) as Text[]
+  const [errorClass, errorMessage, callback] = row.slice(27) as Text[]
   return {
     id,
     state,
@@ -81,6 +82,7 @@ export function jobOf(row: JobRow): Job {
             errorClass: errorClass ?? null,
             errorMessage: errorMessage ?? null,
           },
+    ...waitedFor(callback ?? null),
   }
 }
 
@@ -98,6 +100,13 @@ export function detailedJobOf(row: JobRow, [payload, history, result, progress, 
     ...(progress === null ? {} : { progress: jsonOf(progress) }),
     ...(originId === null ? {} : { originId }),
   }
+}
+
+function waitedFor(text: Text): Pick<Job, 'callback'> {
+  if (text === null) return {}
+  const read = JSON.parse(text) as { id: string; name: string; waits_until: number | null }
+  const { id, name, waits_until: until } = read
+  return { callback: { id, name, waitsUntil: until === null ? null : new Date(until) } }
 }
 
 /** Milliseconds since 1970, as text with fractions, as a Date. */

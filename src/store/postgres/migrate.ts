@@ -63,7 +63,7 @@ export async function migrate(db: Database, schema: string): Promise<MigrationRe
         await tx.run(queries.lock, [`spillway migrate ${schema}`])
         await tx.execute(queries.create.text)
         const done = new Set((await tx.run(queries.applied, [])).map(([version]) => Number(version)))
-        refuseNewer(Math.max(0, ...done), steps.length, schema)
+        refuseNewer(Math.max(0, ...done), latestOf(steps), schema)
         const applied: string[] = []
         for (const { version, name, text } of steps) {
           if (done.has(version)) continue
@@ -71,7 +71,7 @@ export async function migrate(db: Database, schema: string): Promise<MigrationRe
           await tx.execute(queries.record(version, name).text)
           applied.push(name)
         }
-        return { applied, version: steps.length }
+        return { applied, version: latestOf(steps) }
       },
       { repeatable: true },
     )
@@ -93,7 +93,7 @@ export async function schemaStatus(db: Database, schema: string): Promise<Schema
   const versions = new Set(done.map(([version]) => Number(version)))
   return {
     version: Math.max(0, ...versions),
-    latest: steps.length,
+    latest: latestOf(steps),
     pending: steps.filter(({ version }) => !versions.has(version)).map(({ name }) => name),
   }
 }
@@ -110,6 +110,10 @@ export async function requireSchema(db: Database, schema: string): Promise<void>
       `${found}; run \`spillway migrate\`, or call migrate() when the program starts`,
     )
   }
+}
+
+function latestOf(steps: readonly Migration[]): number {
+  return steps.at(-1)?.version ?? 0
 }
 
 function refuseNewer(version: number, latest: number, schema: string): void {

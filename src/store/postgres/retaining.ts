@@ -97,6 +97,7 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       causes,
       idempotencyKeys,
       payloadVersions,
+      callbacks,
     ] = look!.map((answer) => answer === 't')
     const { bookkeeping } = queries
     const forget = async (name: keyof typeof bookkeeping) => Number((await db.run(bookkeeping[name], [limit]))[0]![0])
@@ -116,6 +117,7 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       causes: causes ? await forget('causes') : 0,
       idempotencyKeys: idempotencyKeys ? await forget('idempotencyKeys') : 0,
       payloadVersions: payloadVersions ? await sweep(queries.payloadVersions, limit) : 0,
+      callbacks: callbacks ? await sweep(queries.callbacks, limit) : 0,
       partitions: await dropPartitions(),
     }
   }

@@ -1,6 +1,8 @@
 import type { Running, WorkerInfo, WorkerSession } from '../store.js'
 import type { Database } from './database.js'
+import { channelOf } from './notices.js'
 import type { Notifier } from './notifier.js'
+import { callbackQueries } from './queries/callbacks.js'
 import { claimQueries } from './queries/claim.js'
 import { sessionQueries } from './queries/session.js'
 import { settleQueries } from './queries/settle.js'
@@ -17,6 +19,7 @@ export function running(
   const claims = claimQueries(schema)
   const session = sessionQueries(schema)
   const settle = settleQueries(schema)
+  const callbacks = callbackQueries(schema)
 
   return {
     async register(info: WorkerInfo): Promise<WorkerSession> {
@@ -44,8 +47,14 @@ export function running(
         reported,
         claims,
         session,
-        settler: new Settler(db.lane(2), settle, preparePartitions, tell, (group) =>
-          group.some(({ job }) => reported.has(job.id)),
+        callbacks,
+        settler: new Settler(
+          db.lane(2),
+          settle,
+          preparePartitions,
+          tell,
+          (group) => group.some(({ job }) => reported.has(job.id)),
+          channelOf(schema),
         ),
         lane: db.lane(1),
         registration: (row as [string])[0],

@@ -1,7 +1,21 @@
-import type { ClaimedJob, Notice, Pulse, Served, Settled, Settlement, WorkerSession } from '../store.js'
+import type { CallbackState } from '../../job/callback.js'
+import type {
+  CallbackAnswer,
+  CallbackRequest,
+  ClaimedJob,
+  Notice,
+  OpenCallback,
+  Pulse,
+  Served,
+  Settled,
+  Settlement,
+  WorkerSession,
+} from '../store.js'
 import { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import { Floors, type Head } from './floors.js'
+import { dateOf } from './job-row.js'
+import type { callbackQueries } from './queries/callbacks.js'
 import type { claimQueries, HeadRow } from './queries/claim.js'
 import type { PulseDocument, sessionQueries } from './queries/session.js'
 import type { Settler } from './settler.js'
@@ -17,6 +31,7 @@ const LOOK_SHARE = 20
 export interface SessionParts {
   readonly claims: ReturnType<typeof claimQueries>
   readonly session: ReturnType<typeof sessionQueries>
+  readonly callbacks: ReturnType<typeof callbackQueries>
   readonly settler: Settler
   /** Ids of jobs whose attempts have reported progress. */
   readonly reported: Set<string>
@@ -34,6 +49,9 @@ interface QueueView {
   heads: Head[]
   nextLookAt: number
 }
+
+/** Made twice it is the same one. */
+const CALLBACK = { repeatable: true, patienceMs: 5_000 } as const
 
 /** One registration on PostgreSQL: numbers its claims, and remembers how far each queue was looked through. */
 export class Session implements WorkerSession {
@@ -152,6 +170,21 @@ export class Session implements WorkerSession {
       patienceMs: 5_000,
     })
     return rows.length > 0
+  }
+
+  async openCallback({ id, leaseId }: ClaimedJob, request: CallbackRequest): Promise<OpenCallback | undefined> {
+    const { lane, callbacks } = this.parts
+    const { name, tokenHash, timeoutMs } = request
+    const [row] = await lane.run(callbacks.open, [id, leaseId, name, tokenHash, timeoutMs], CALLBACK)
+    if (!row) return undefined
+    const [callbackId, state, answer, waitsUntilMs] = row
+    return { id: callbackId, state: state as CallbackState, answer, waitsUntil: dateOf(waitsUntilMs) }
+  }
+
+  async callbackAnswer({ id, leaseId }: ClaimedJob, callbackId: string): Promise<CallbackAnswer | undefined> {
+    const { lane, callbacks } = this.parts
+    const [row] = await lane.run(callbacks.answer, [id, leaseId, callbackId], CALLBACK)
+    return row && { state: row[0] as CallbackState, answer: row[1] }
   }
 
   handlerEnded(job: ClaimedJob): Promise<void> {

@@ -20,6 +20,7 @@ export class Settler {
     private readonly preparePartitions: () => Promise<unknown>,
     private readonly tell: (notice: Notice) => void,
     private readonly hasReported: (group: readonly Settlement[]) => boolean,
+    private readonly channel: string,
   ) {}
 
   async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
@@ -156,6 +157,17 @@ export class Settler {
           leases,
           numbers(ends(group, 'snooze'), (end) => Math.round(end.delayMs)),
         ])
+      case 'wait': {
+        const waits = ends(group, 'wait')
+        return this.lane.run(statements.wait, [
+          ids,
+          leases,
+          numbers(waits, (end) => end.callbackId),
+          numbers(waits, (end) => Math.round(end.retryDelayMs)),
+          this.hasReported(group),
+          this.channel,
+        ])
+      }
       case 'revoke':
         return this.lane.run(statements.revoke, [ids, leases])
       case 'handback':

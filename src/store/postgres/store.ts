@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Listening, Notice, Store } from '../store.js'
+import { answering } from './answering.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import { Database } from './database.js'
@@ -92,6 +93,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...editing(db, schema),
     ...reporting(db, schema),
     ...carrying(db, schema, inspection),
+    ...answering(db, schema),
     ...idempotent(db, schema, notifier),
   }
 }

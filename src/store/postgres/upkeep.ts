@@ -1,4 +1,5 @@
 import type { Lead, Upkeep } from '../store.js'
+import { answering } from './answering.js'
 import type { Database } from './database.js'
 import { channelOf } from './notices.js'
 import { deadlineQueries } from './queries/deadlines.js'
@@ -23,15 +24,17 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   const { expire } = deadlineQueries(schema)
   const { fold } = foldQueries(schema)
   const { prepare } = partitionQueries(schema)
+  const { timeOutCallbacks } = answering(db, schema)
 
   return {
     async lead(name, holder, ttlMs): Promise<Lead> {
       const [row] = await db.run(leaders.lead, [name, holder, ttlMs], { repeatable: true, patienceMs: 0 })
-      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, activity] = row!
+      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, activity, nextTimeoutInMs] = row!
       return {
         leading: leading === 't',
         expiresInMs: Number(expiresInMs),
         nextDueInMs: nextDueInMs === null ? null : Number(nextDueInMs),
+        nextTimeoutInMs: nextTimeoutInMs === null ? null : Number(nextTimeoutInMs),
         hasExpired: hasExpired === 't',
         hasDeltas: hasDeltas === 't',
         hasOrphans: hasOrphans === 't',
@@ -68,6 +71,7 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
       await db.run(leaders.report, [duty, error])
     },
 
+    timeOutCallbacks,
     ...rescuing(db, schema),
     turnRings: turningRings(db, schema, options),
     retain: retaining(db, schema, options),

@@ -108,6 +108,7 @@ export function bulkQueries(schema: string) {
       no_versions as (delete from ${table('payload_versions')} v using gone g where v.job_id = g.id),
       no_rows as (delete from ${table('operation_rows')} o using gone g where o.job_id = g.id),
       no_canaries as (delete from ${table('operation_canaries')} o using gone g where o.job_id = g.id),
+      no_callbacks as (delete from ${table('callbacks')} c using gone g where c.job_id = g.id),
       no_crashes as (delete from ${table('crashes')} c using gone g where c.job_id = g.id),
       no_events as (delete from ${table('event_outbox')} e using gone g where e.job_id = g.id)`
 

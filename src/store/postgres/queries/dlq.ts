@@ -45,7 +45,7 @@ export function dlqQueries(schema: string) {
 
   /** Dead letters as rows that `jobColumns` reads. */
   const dead = fragment`
-      (select d.*, 'archived'::text as state, d.dlq_at as finalized_at, null::text as reason from ${entries} d)`
+      (select d.*, 'archived'::text as state, d.dlq_at as finalized_at, null::text as reason, null::json as callback from ${entries} d)`
 
   return {
     /** Any filters: one of them leads through its own index, the others are looked at row by row. */

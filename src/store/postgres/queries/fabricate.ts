@@ -57,12 +57,30 @@ export function fabricateQueries(schema: string) {
       fragment`'state', 'scheduled', 'due_at', now() + interval '1 hour', 'set_aside', 0`,
     ),
 
-    /** – → waiting. */
-    waiting_jobs: holding(
-      'waiting_jobs',
-      fragment`'state', 'waiting', 'lease_id', given.id, 'started_at', now(), 'waits_until', now() + interval '1 hour',
-               'callback_name', 'approval', 'callback_token', chr(92) || 'x' || md5(given.id::text)`,
-    ),
+    /** – → waiting, with the callback it waits for, and the token of $1, where it has one. */
+    waiting_jobs: sql<SeedParams, [id: string]>`
+      with seeded as (
+        insert into ${table('waiting_jobs')} ${seeded(
+          'waiting_jobs',
+          fragment`'state', 'waiting', 'lease_id', given.id, 'started_at', now(),
+               'waits_until', now() + interval '1 hour', 'callback_name', 'approval',
+               'callback_id', nextval('${table('callbacks_id_seq')}')`,
+        )}
+        returning id, unique_key, generation, lease_id, waits_until, callback_name, callback_id
+      ), ${keyed},
+      called as (
+        insert into ${table('callbacks')} (id, job_id, generation, name, waiting, wait_lease_id, timeout_ms, waits_until)
+        select callback_id, id, generation, callback_name, true, lease_id,
+               case when waits_until is not null then 3600000 end, waits_until
+          from seeded
+      ),
+      named as (
+        insert into ${table('callback_tokens')} (token, callback_id)
+        select sha256(convert_to($1::json ->> 'callback_token', 'UTF8')), callback_id
+          from seeded
+         where $1::json ->> 'callback_token' is not null
+      )
+      select id from seeded order by id`,
 
     /** – → quarantined, undecodable. */
     held_entries: holding('held_entries', fragment`'held_at', now(), 'lease_id', given.id, 'started_at', now()`),

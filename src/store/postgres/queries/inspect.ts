@@ -27,6 +27,7 @@ const ABSENT = {
   cause: 'null::text',
   error_class: 'null::text',
   error_message: 'null::text',
+  callback: 'null::json',
   result: 'null::json',
   progress: 'null::json',
 } as const
@@ -39,6 +40,9 @@ const DEAD = {
   error_class: 'j.error_class',
   error_message: 'j.error_message',
 } as const
+
+/** Without the token, of which nothing but a hash is anywhere. */
+const WAITED_FOR = `json_build_object('id', j.callback_id::text, 'name', j.callback_name, 'waits_until', date_part('epoch', j.waits_until) * 1000)`
 
 const ATTEMPT = { started_at: 'j.started_at', lease_id: 'j.lease_id', progress: 'j.progress' } as const
 
@@ -56,7 +60,7 @@ const PLACES: readonly Place[] = [
     states: ['scheduled', 'retryable', 'available'],
     own: { state: 'j.state', started_at: 'j.started_at' },
   },
-  { table: 'waiting_jobs', states: ['waiting'], own: { state: 'j.state', ...ATTEMPT } },
+  { table: 'waiting_jobs', states: ['waiting'], own: { state: 'j.state', ...ATTEMPT, callback: WAITED_FOR } },
   {
     table: 'terminal_entries',
     states: ['completed', 'failed', 'cancelled'],
@@ -216,7 +220,7 @@ export function jobColumns(alias: string): Columns {
     ...['started_at', 'finalized_at'].map(ms),
     ...plain('lease_id', 'reason', 'dlq_reason'),
     ms('dlq_at'),
-    ...plain('original_run_lease', 'cause', 'error_class', 'error_message'),
+    ...plain('original_run_lease', 'cause', 'error_class', 'error_message', 'callback'),
   ])
 }
 

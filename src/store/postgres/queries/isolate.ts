@@ -8,6 +8,8 @@ const TABLES = [
   'aborts',
   'deferred_jobs',
   'waiting_jobs',
+  'callback_tokens',
+  'callbacks',
   'terminal_entries',
   'dlq_entries',
   'dlq_tags',

@@ -9,6 +9,7 @@ export type LeadRow = [
   hasDeltas: string | null,
   hasOrphans: string | null,
   activity: string | null,
+  nextTimeoutInMs: string | null,
 ]
 
 export function leaderQueries(schema: string) {
@@ -52,7 +53,9 @@ export function leaderQueries(schema: string) {
                exists (select from ${table('operations')}
                         where state = 'running' and (runner is null or runner_until < now())) end,
              case when exists (select from led) then
-               (select last_value::text from ${table('job_ids')}) || '/' || (${ringBytes}) end`,
+               (select last_value::text from ${table('job_ids')}) || '/' || (${ringBytes}) end,
+             case when exists (select from led) then
+               (select date_part('epoch', min(waits_until) - now()) * 1000 from ${table('waiting_jobs')}) end`,
 
     /** Gives the lease up, so that another process need not wait for its end. Not the holder's: nothing happens. */
     resign: sql<[name: string, holder: string], []>`

@@ -24,6 +24,7 @@ export type RetainLookRow = [
   causes: string,
   idempotencyKeys: string,
   payloadVersions: string,
+  callbacks: string,
 ]
 
 const DEFAULTS = DEFAULT_POLICY.retention
@@ -134,7 +135,8 @@ export function retainQueries(schema: string) {
              exists (select from ${table('ended_workers')} where ended_at < now() - interval '25 hours'),
              exists (select from ${table('dlq_causes')} where count = 0 and last_at < now() - interval '90 days'),
              exists (select from ${table('idempotency_keys')} where created_at < now() - interval '24 hours'),
-             exists (select from ${table('payload_versions')} where edited_at < now() - interval '1 day')`,
+             exists (select from ${table('payload_versions')} where edited_at < now() - interval '1 day'),
+             exists (select from ${table('callbacks')} where created_at < now() - interval '1 day')`,
 
     /** By retention class, so that rows kept for years never stand before those kept for a day. */
     terminal: ([0, 1, 2, 3] as const).map((retentionClass) =>
@@ -221,6 +223,32 @@ export function retainQueries(schema: string) {
          using due d
          where v.job_id = d.job_id and v.version = d.version
         returning 1
+      )
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
+
+    /**
+     * Callbacks whose job is nowhere any more, a day after they were made; their tokens go with them. Until then a token
+     * is told that its job has left. Index: callbacks_age, those on id.
+     */
+    callbacks: sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select id, job_id, created_at as at
+          from ${table('callbacks')}
+         where created_at > $1::timestamptz and created_at < now() - interval '1 day'
+         order by created_at
+         limit $2
+      ),
+      due as materialized (
+        select l.id
+          from looked l
+         where ${join(
+           PLACES.map((place) => fragment`not exists (select from ${table(place)} j where j.id = l.job_id)`),
+           ' and ',
+         )}
+         limit $3
+      ),
+      gone as (
+        delete from ${table('callbacks')} c using due d where c.id = d.id returning 1
       )
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
 

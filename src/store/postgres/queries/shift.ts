@@ -11,6 +11,7 @@ const TIMES = {
   aborts: ['at'],
   deferred_jobs: ['created_at', 'run_at', 'deadline', 'due_at', 'started_at'],
   waiting_jobs: ['created_at', 'run_at', 'deadline', 'started_at', 'waits_until'],
+  callbacks: ['waits_until', 'created_at', 'settled_at'],
   terminal_entries: ['created_at', 'run_at', 'deadline', 'finalized_at', 'started_at'],
   dlq_entries: ['created_at', 'run_at', 'deadline', 'dlq_at', 'retain_from', 'started_at'],
   dlq_tags: ['dlq_at'],
