@@ -128,6 +128,18 @@ describeStore('a job that waits for a callback', ({ store, given, db, checker, c
     expect(await worker.session.callbackAnswer(job, id)).toBeUndefined()
   })
 
+  it('makes none for an attempt whose job another attempt has by now', async () => {
+    const job = await worker.running()
+    await worker.session.beat([])
+    const again = await worker.claim(job.id)
+    const callback = await worker.open(again)
+    await store.failCallback(callback.token, FAILURE)
+
+    const request = { name: 'approval', tokenHash: newToken(), timeoutMs: null }
+    expect(await worker.session.openCallback(job, request)).toBeUndefined()
+    expect(await worker.session.callbackAnswer(job, callback.id)).toBeUndefined()
+  })
+
   it('keeps the same callback through a crash', async () => {
     const job = await worker.running()
     const before = await worker.open(job)
@@ -233,6 +245,19 @@ describeStore('a job that waits for a callback', ({ store, given, db, checker, c
       await expect(store.completeCallback(callback.token, '1')).rejects.toEqual(
         code('callback_gone', { jobState: 'completed', state: 'completed', isSame: true }),
       )
+    })
+
+    it('after a redrive, to the token of an attempt that never waited: gone', async () => {
+      const job = await worker.running()
+      const callback = await worker.open(job)
+      await worker.session.beat([])
+      await store.killJob(job.id, ACT)
+      await store.retryJob(job.id, FRESH, ACT)
+
+      await expect(store.completeCallback(callback.token, '1')).rejects.toEqual(
+        code('callback_gone', { jobState: null }),
+      )
+      await expect(store.extendCallback(callback.token, 1)).rejects.toEqual(code('callback_gone'))
     })
 
     it('after a redrive, to the token of before: gone; the job has another callback', async () => {
