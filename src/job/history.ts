@@ -34,7 +34,7 @@ export interface Failure {
   readonly truncated: boolean
   readonly originalLength?: number
   readonly note?: string
-  /** Of `callback_failed`: which callback, where it failed while the job waited for it. */
+  /** Of `callback_failed`: which callback. */
   readonly callback?: string
 }
 

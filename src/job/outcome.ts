@@ -1,7 +1,8 @@
 /** How one attempt ended, as the handler (or the runtime) says it. */
 export type Outcome =
   | { readonly type: 'completed'; readonly result: unknown }
-  | { readonly type: 'failed'; readonly error: unknown; readonly entry: 'error' | 'timeout' | 'callback_failed' }
+  | { readonly type: 'failed'; readonly error: unknown; readonly entry: 'error' | 'timeout' }
+  | { readonly type: 'callbackFailed'; readonly error: unknown; readonly callback: string }
   | { readonly type: 'retryAfter'; readonly delayMs: number; readonly error: unknown }
   | { readonly type: 'skip'; readonly code: string; readonly details: unknown }
   | { readonly type: 'revoke' }

@@ -36,6 +36,20 @@ describe('settling an attempt that waits for a callback', () => {
     expect(settle({ ...facts, attempt: 1 }, wait, { ...context, backoff })).toMatchObject({ retryDelayMs: 200 })
   })
 
+  it('fails it as an error does, where the callback had failed', () => {
+    const callbackFailed: Outcome = { type: 'callbackFailed', error, callback: 'approval' }
+
+    expect(settle(facts, callbackFailed, context)).toMatchObject({
+      type: 'retry',
+      attempt: 1,
+      entry: { type: 'callback_failed', name: 'TypeError', callback: 'approval' },
+    })
+    expect(settle({ ...facts, attempt: 2 }, callbackFailed, context)).toMatchObject({
+      type: 'dead',
+      reason: 'attempts_exhausted',
+    })
+  })
+
   it('gives the job up where its deadline has passed', () => {
     expect(settle({ ...facts, deadline: now }, wait, context)).toMatchObject({
       type: 'dead',

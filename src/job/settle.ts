@@ -75,6 +75,11 @@ export function settle(facts: AttemptFacts, outcome: Outcome, context: SettleCon
     case 'failed':
       return fail(facts, failureEntry(outcome.entry, facts, outcome.error, context.now), outcome.error, context)
 
+    case 'callbackFailed': {
+      const { callback, error } = outcome
+      return fail(facts, { ...failureEntry('callback_failed', facts, error, context.now), callback }, error, context)
+    }
+
     case 'retryAfter': {
       const entry = failureEntry('error', facts, outcome.error, context.now)
       return fail(facts, entry, outcome.error, context, outcome.delayMs)

@@ -90,7 +90,7 @@ class AttemptCallback<Answer> implements Callback<Answer> {
         throw new CallbackPending(name)
       default: {
         const error = new CallbackFailed(readFailure(found.answer))
-        attempt.decide({ type: 'failed', error, entry: 'callback_failed' })
+        attempt.decide({ type: 'callbackFailed', error, callback: name })
         throw error
       }
     }

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CallbackFailure } from '../../src/job/callback.js'
 import { causeOf } from '../../src/job/cause.js'
+import { failedCallbackQueries } from '../../src/store/postgres/queries/failed-callbacks.js'
 import { sql } from '../../src/store/postgres/sql.js'
+import { onServer } from '../support/server.js'
 import { describeStore } from '../support/store.js'
 import { type CallbackSession, callbackSession, waitEnd } from './callback-session.js'
 import { lockWaits } from './heard.js'
@@ -16,7 +18,7 @@ const WAYS = [
   ['times out', 'CallbackTimeout', LATE, null, 'callback_timeout', 'timed_out'],
 ] as const
 
-describeStore('a callback that fails', ({ store, given, db, checker, inTransaction }) => {
+describeStore('a callback that fails', ({ store, given, db, url, checker, inTransaction }) => {
   let worker: CallbackSession
   beforeEach(async () => {
     worker = await callbackSession(store, given)
@@ -215,6 +217,38 @@ describeStore('a callback that fails', ({ store, given, db, checker, inTransacti
       expect([rest.timedOut, none.timedOut]).toEqual([2, 0])
       expect(none.nextInMs).toBeGreaterThan(30_000)
       expect(none.nextInMs).toBeLessThanOrEqual(50_000)
+    })
+
+    it('end many in one pass, each in its own way', async () => {
+      await given.jobs(3, { ...late, kind: 'a', maxAttempts: 1, tags: ['x', 'y'] })
+      await given.jobs(2, { ...late, kind: 'b', maxAttempts: 1 })
+      await given.job({ ...late, kind: 'b', maxAttempts: 1, uniqueKey: 'k' })
+      await given.jobs(4, { ...late, retryDelayMs: 1 })
+
+      expect(await store.timeOutCallbacks(100)).toMatchObject({ timedOut: 10 })
+
+      expect(await checker.census()).toEqual({ archived: 6, retryable: 4 })
+      const counts = sql<[], string[]>`select kind, reason, what, n from spillway.counters order by kind`
+      expect(await db.run(counts, [])).toEqual([
+        ['a', 'callback_timeout', 'arrived', '3'],
+        ['b', 'callback_timeout', 'arrived', '3'],
+      ])
+      expect(await store.promote(10)).toMatchObject({ moved: 4 })
+    })
+
+    it('are found by their index among many that are not due', async () => {
+      await given.jobs(3_000, { state: 'waiting', waitsUntil: new Date(Date.now() + 3_600_000) })
+      await db.run(sql`analyze spillway.waiting_jobs, spillway.callbacks`, [])
+      const { timeOut } = failedCallbackQueries('spillway')
+
+      const plan = await onServer(url, async (client) =>
+        (await client.query(`explain ${timeOut.text}`, [1_000, 'none'])).rows
+          .map((row) => row['QUERY PLAN'])
+          .join('\n'),
+      )
+
+      expect(plan).toContain('waiting_until')
+      expect(plan).not.toMatch(/Seq Scan on (waiting_jobs|callbacks)/)
     })
 
     it('say that there is none to wait for', async () => {

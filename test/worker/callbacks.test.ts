@@ -286,7 +286,7 @@ describeStore('a handler that waits for a callback', ({ url, db, store, checker 
       const [one, two] = [await spillway.jobs.get(early.id), await spillway.jobs.get(late)]
       expect(one?.dlq).toMatchObject({ reason: 'attempts_exhausted', errorClass: 'CallbackFailed' })
       expect(two?.dlq).toMatchObject({ reason: 'attempts_exhausted', cause: one?.dlq?.cause })
-      expect(one?.history?.at(-1)).toMatchObject({ type: 'callback_failed', message: 'declined' })
+      expect(one?.history?.at(-1)).toMatchObject({ type: 'callback_failed', message: 'declined', callback: 'approval' })
     })
 
     it('cannot catch it, as it could not had it waited', async () => {

@@ -34,7 +34,8 @@ export function jobsCommand(program: Command): void {
       showPage(out, page, head, rowOf, 'no jobs match')
 
       function rowOf(job: Job) {
-        const due = job.state === 'scheduled' || job.state === 'retryable' ? out.time(job.runAt) : ''
+        const isLater = job.state === 'scheduled' || job.state === 'retryable'
+        const due = isLater ? out.time(job.runAt) : out.time(job.callback?.waitsUntil ?? null)
         return [
           job.id,
           job.state,

@@ -46,10 +46,10 @@ export function failedCallbackQueries(schema: string) {
   const waiting = new Identifier(schema, 'waiting_jobs')
   const tokens = new Identifier(schema, 'callback_tokens')
   const callbacks = new Identifier(schema, 'callbacks')
-  const gone = (rows: Fragment) => fragment`
+  const gone = (which: Fragment) => fragment`
       gone as materialized (
         delete from ${waiting} w
-         using ${rows}
+         ${which}
         returning ${moved('w', {}, 'w.lease_id', 'w.started_at', 'w.progress', 'w.callback_id', 'w.callback_name', 'w.retry_delay_ms')}
       )`
 
@@ -64,7 +64,7 @@ export function failedCallbackQueries(schema: string) {
     fail: sql<FailParams, AnsweredRow>`
       with ${failing(schema, {
         gone: gone(
-          fragment`${tokens} t, ${callbacks} c
+          fragment`using ${tokens} t, ${callbacks} c
          where t.token = decode($1, 'hex') and c.id = t.callback_id and w.id = c.job_id and w.callback_id = c.id`,
         ),
         state: fragment`'failed'`,
@@ -88,11 +88,16 @@ export function failedCallbackQueries(schema: string) {
      * the next times out, null when none does.
      */
     timeOut: sql<[limit: number, channel: string], [timedOut: string, nextInMs: string | null]>`
-      with late as materialized (
-        select id from ${waiting} where waits_until <= now() order by waits_until limit $1 for update skip locked
-      ),
-      ${failing(schema, {
-        gone: gone(fragment`late l where w.id = l.id`),
+      with ${failing(schema, {
+        gone: gone(
+          fragment`where w.ctid = any (array(
+                   select ctid
+                     from ${waiting}
+                    where waits_until <= now()
+                    order by waits_until
+                    limit $1
+                      for update skip locked))`,
+        ),
         state: fragment`'timed_out'`,
         answer: fragment`null`,
         answerId: fragment`null`,
