@@ -61,6 +61,59 @@ describeStore('a worker that is killed', ({ url, checker }) => {
   })
 })
 
+describeStore('workers that are killed while jobs ask, wait and are answered', ({ url, checker }) => {
+  const spillway = new Spillway({ url })
+  const workers = workerProcesses()
+  afterAll(() => spillway.close())
+  afterEach(() => workers.killAll())
+
+  it('lose no job and no answer', async () => {
+    let [one, two] = [await workers.start({ url }), await workers.start({ url })]
+    const jobs = await spillway.enqueueMany(
+      Array.from({ length: 60 }, () => ({ job: 'work', payload: { do: 'ask', wait: 40 } })),
+    )
+    const answers = new Map<string, number>()
+    const refused = new Set<string>()
+    let answered = 0
+    const answerAll = async () => {
+      for (const token of workers.tokens().slice(answered)) {
+        answered++
+        const { jobId } = await spillway.callbacks.complete(token, 'answer').catch((error: { code: string }) => {
+          refused.add(error.code)
+          return { jobId: '' }
+        })
+        if (jobId !== '') answers.set(jobId, (answers.get(jobId) ?? 0) + 1)
+      }
+    }
+
+    const calm = hurry(url)
+    // Twice: a third crash could hold a job.
+    await until(async () => {
+      await answerAll()
+      return answers.size > 10
+    })
+    await one.kill('SIGKILL')
+    one = await workers.start({ url })
+    await answerAll()
+    await two.kill('SIGKILL')
+    two = await workers.start({ url })
+    await until(
+      async () => {
+        await answerAll()
+        return (await checker.census())['completed'] === jobs.length
+      },
+      { what: 'the end of all jobs' },
+    )
+    await calm()
+
+    await checker.expectExactly(jobs.map(({ id }) => id))
+    expect(await spillway.jobs.get(jobs[0]!.id)).toMatchObject({ result: 'answer', attempt: 0 })
+    expect([answers.size, Math.max(...answers.values())]).toEqual([jobs.length, 1])
+    expect([...refused].filter((code) => code !== 'callback_settled' && code !== 'callback_gone')).toEqual([])
+    expect([one.isAlive, two.isAlive]).toEqual([true, true])
+  })
+})
+
 describeStore('a connection that is cut', ({ url, given, checker }) => {
   let proxy: DatabaseProxy
   let store: Store
