@@ -1,8 +1,8 @@
-import pg from 'pg'
 import { beforeAll, expect, it } from 'vitest'
 import { type DlqListing, dlqQueries } from '../../src/store/postgres/queries/dlq.js'
 import { inspectQueries } from '../../src/store/postgres/queries/inspect.js'
 import { describeStore } from '../support/store.js'
+import { plansOf } from './explain.js'
 
 const newest: DlqListing = {
   before: { at: 'infinity', id: '0' },
@@ -40,7 +40,7 @@ describeStore(
     ] as const)('dead letters by %s come off their index in order', async (_, filter, index) => {
       const [statement, params] = dlq.list({ ...newest, ...filter })
 
-      for (const plan of await plansOf(statement, params)) {
+      for (const plan of await plansOf(url, statement, params)) {
         expect(plan).toContain(index)
         expect(plan).not.toMatch(/Sort|Seq Scan/)
       }
@@ -49,7 +49,7 @@ describeStore(
     it('dead letters by error text come off the index of causes', async () => {
       const [statement, params] = dlq.listCauses({ ...newest }, ['c1', 'c2'])
 
-      for (const plan of await plansOf(statement, params)) {
+      for (const plan of await plansOf(url, statement, params)) {
         expect(plan).toContain('dlq_by_cause')
         expect(plan).not.toMatch(/Seq Scan/)
       }
@@ -59,25 +59,8 @@ describeStore(
       ['job', jobs.job, ['1', true]],
       ['locate', jobs.locate, ['1']],
     ] as const)('%s reads no table whole', async (_, statement, params) => {
-      for (const plan of await plansOf(statement, params)) expect(plan).not.toMatch(/Seq Scan/)
+      for (const plan of await plansOf(url, statement, params)) expect(plan).not.toMatch(/Seq Scan/)
     })
-
-    /** The plan for these values, and the one for any. */
-    async function plansOf(statement: { readonly text: string }, params: readonly unknown[]): Promise<string[]> {
-      const client = new pg.Client({ connectionString: url })
-      await client.connect()
-      try {
-        const text = async (query: string, values: unknown[] = []) =>
-          (await client.query<{ 'QUERY PLAN': string }>(query, values)).rows.map((row) => row['QUERY PLAN']).join('\n')
-        const plans = [await text(`explain ${statement.text}`, [...params])]
-        const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
-        if (Number(rows[0]?.server_version_num) >= 160_000)
-          plans.push(await text(`explain (generic_plan) ${statement.text}`))
-        return plans
-      } finally {
-        await client.end()
-      }
-    }
   },
   { rows: 'kept', checked: false },
 )

@@ -163,12 +163,14 @@ export function operationQueries(schema: string) {
     settlePending: sql<[id: string, jobIds: string[]], []>`
       delete from ${rows} where operation_id = $1::bigint and job_id = any ($2::bigint[]) and outcome = 'pending'`,
 
+    /** What it did not do, of ids above $2. Index: the primary key, as a range over it. */
     rowsOf: sql<
       [id: string, after: string, limit: number],
       [jobId: string, outcome: string, code: string, message: string]
     >`
       select job_id, outcome, code, message from ${rows}
-       where operation_id = $1::bigint and job_id > $2::bigint order by job_id limit $3`,
+       where (operation_id, job_id) > ($1::bigint, $2::bigint) and operation_id <= $1::bigint
+       order by operation_id, job_id limit $3`,
 
     /** The jobs a canary sent ahead, in the generation it gave them. Its time begins to run with $3, when all are sent. */
     sendAhead: sql<[id: string, jobIds: string[], holdMs: number | null], []>`
