@@ -17,6 +17,8 @@ const MISSING = '\x1e'
 const MAX_ROWS = 2_000
 const MAX_BYTES = 8 * 1024 * 1024
 const DUE_SOON_MS = 60_000
+/** How often a key is tried for whose holder has gone each time it was to be named. */
+const MAX_TRIES = 20
 
 type Placed = { readonly id: string; readonly place: 'r' | 'd' | 'k' }
 /** Runs a statement of the transaction at hand. */
@@ -34,23 +36,24 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
   const channel = channelOf(schema)
   const perform = performing(db, schema)
 
-  async function enqueue(jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
+  async function enqueue(jobs: readonly NewJob[], tries = 0): Promise<readonly Enqueued[]> {
     if (jobs.length === 0) return []
-    for (let tries = 0; ; tries++) {
-      const placed = await store(jobs)
-      if (placed !== 'taken') {
-        const answers = await nameHolders(jobs, placed)
-        if (answers) {
-          for (const notice of noticesOf(jobs, placed)) notifier.tell(notice)
-          return answers
-        }
-      } else {
-        const holder = await refusingHolder(jobs)
-        if (holder) throw conflict(holder.key, holder.id)
-      }
-      // The holder went away between the two looks: the key may be free now.
-      if (tries === 5) throw new SpillwayError('job_moving', 'the holder of a unique key keeps changing; try again')
+    if (tries > MAX_TRIES) {
+      throw new SpillwayError('job_moving', 'the holder of a unique key keeps changing; try again')
     }
+    const placed = await store(jobs)
+    if (placed === 'taken') {
+      const holder = await refusingHolder(jobs)
+      if (holder) throw conflict(holder.key, holder.id)
+      return enqueue(jobs, tries + 1)
+    }
+    for (const notice of noticesOf(jobs, placed)) notifier.tell(notice)
+    const answers = await nameHolders(jobs, placed)
+    // Their holders went away between the two looks, so their keys may be free now; the others are stored.
+    const unnamed = jobs.filter((_, n) => answers[n] === undefined)
+    if (unnamed.length === 0) return answers as Enqueued[]
+    const again = [...(await enqueue(unnamed, tries + 1))]
+    return answers.map((answer) => answer ?? (again.shift() as Enqueued))
   }
 
   /** One statement where it fits, else one transaction of several. `taken`: a key that must be free is not. */
@@ -104,15 +107,19 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
     return row && placesOf(row)
   }
 
-  /** The answers, with the holders' ids where a key was taken; undefined when a holder has gone meanwhile. */
-  async function nameHolders(jobs: readonly NewJob[], placed: readonly Placed[]): Promise<Enqueued[] | undefined> {
+  /** The answers, with the holders' ids where a key was taken; undefined for one whose holder has gone meanwhile. */
+  async function nameHolders(
+    jobs: readonly NewJob[],
+    placed: readonly Placed[],
+  ): Promise<readonly (Enqueued | undefined)[]> {
     if (!placed.some(({ place }) => place === 'k')) return placed.map(({ id }) => ({ id, inserted: true }))
     const taken = jobs.filter((_, n) => placed[n]?.place === 'k').map((job) => job.uniqueKey as string)
     const holders = new Map(await db.run(queries.holders, [taken.join(SEPARATOR)]))
-    if (taken.some((key) => !holders.has(key)) && placed.every(({ place }) => place === 'k')) return undefined
-    return placed.map(({ id, place }, n) =>
-      place === 'k' ? { id: holders.get(jobs[n]?.uniqueKey as string) ?? id, inserted: false } : { id, inserted: true },
-    )
+    return placed.map(({ id, place }, n) => {
+      if (place !== 'k') return { id, inserted: true }
+      const holder = holders.get(jobs[n]?.uniqueKey as string)
+      return holder === undefined ? undefined : { id: holder, inserted: false }
+    })
   }
 
   /**
@@ -183,7 +190,7 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
     return answers
   }
 
-  return { enqueue, enqueueIn }
+  return { enqueue: (jobs) => enqueue(jobs), enqueueIn }
 
   /** Runs `attempt`; after a lost connection asks whether it had committed, and only then runs it again. */
   async function repeatUnknown(
