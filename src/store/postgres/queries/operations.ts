@@ -135,7 +135,9 @@ export function operationQueries(schema: string) {
     >`
       with changed as (
         update ${operations}
-           set phase = $2, cursor_at = $3::timestamptz, cursor_id = $4::bigint, matched = matched + $5::bigint,
+           set phase = $2, cursor_at = $3::timestamptz, cursor_id = $4::bigint,
+               -- An undo may bring rows back after they were counted: they belong to it, and are done like the others.
+               matched = greatest(matched + $5::bigint, succeeded + $6::bigint + skipped + $7::bigint + failed + $8::bigint),
                succeeded = succeeded + $6::bigint, skipped = skipped + $7::bigint, failed = failed + $8::bigint,
                newer_left_alone = newer_left_alone + $9::bigint,
                next_at = greatest(next_at, clock_timestamp() - interval '100 milliseconds') + $10::float8 * interval '1 millisecond',
