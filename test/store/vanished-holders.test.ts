@@ -41,6 +41,28 @@ describeStore(
       expect(await checker.census()).toEqual({ available: jobs.length, cancelled: 1 })
     })
 
+    it.each(['skip', 'fail'] as const)('is stored in the transaction of a caller who says %s', async (onConflict) => {
+      const holder = await given.job({ uniqueKey: 'k' })
+      const jobs = [plain, { ...keyed, onConflict }, plain]
+      const client = await db.client()
+      await client.connect()
+      let left = 1
+      const execute = async (text: string, values: readonly unknown[]) => {
+        if (/^\s*select key, job_id/.test(text) && left-- > 0) await store.cancelJob(holder.id, { actor: 'ann' })
+        return (await client.query(text, [...values])).rows as Record<string, unknown>[]
+      }
+
+      await client.query('begin')
+      const answers = await store.enqueueIn({ execute }, jobs)
+      await client.query('commit')
+      await client.end()
+
+      expect(answers.map(({ inserted }) => inserted)).toEqual([true, true, true])
+      const stored = await Promise.all(answers.map(({ id }) => store.getJob(id)))
+      expect(stored.map((job) => job?.uniqueKey)).toEqual([null, 'k', null])
+      expect(await checker.census()).toEqual({ available: 3, cancelled: 1 })
+    })
+
     it('answers the next holder where there is one by then, and stores the others once', async () => {
       const first = await given.job({ uniqueKey: 'k' })
       let next = ''

@@ -169,16 +169,19 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
           return Object.values(rows[0] ?? {}) as EnqueuedRow
         }
         const placed = await storeChunk(chunk, null, run)
-        for (const [n, { id, place }] of placed.entries()) {
-          if (place !== 'k') {
-            answers.push({ id, inserted: true })
-            continue
+        for (const [n, job] of chunk.entries()) {
+          let holder: string | undefined
+          // Like above: where the holder has gone before he could be named, the key may be free now.
+          for (let tries = 0; placed[n]?.place === 'k' && holder === undefined; tries++) {
+            const key = job.uniqueKey as string
+            const [row] = await tx.execute(queries.holders.text, [key])
+            holder = row && String(Object.values(row)[1])
+            if (holder === undefined && tries < MAX_TRIES) placed.splice(n, 1, ...(await storeChunk([job], null, run)))
+            else if (holder === undefined || job.onConflict !== 'skip') throw conflict(key, holder ?? '')
           }
-          const key = chunk[n]?.uniqueKey as string
-          const [row] = await tx.execute(queries.holders.text, [key])
-          const holder = String(Object.values(row ?? {})[1] ?? '')
-          if (chunk[n]?.onConflict !== 'skip' || !holder) throw conflict(key, holder)
-          answers.push({ id: holder, inserted: false })
+          answers.push(
+            holder === undefined ? { id: (placed[n] as Placed).id, inserted: true } : { id: holder, inserted: false },
+          )
         }
         notices.push(...noticesOf(chunk, placed))
       }
