@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { isPublicAddress } from './public-address.js'
+
+describe('an address', () => {
+  it.each([
+    '8.8.8.8',
+    '1.1.1.1',
+    '93.184.216.34',
+    '100.63.255.255',
+    '100.128.0.1',
+    '172.15.0.1',
+    '172.32.0.1',
+    '192.167.1.1',
+    '223.255.255.255',
+    '2606:4700:4700::1111',
+    '2a00:1450:4001:829::200e',
+    '2001:4860:4860::8888',
+  ])('%s is public', (address) => {
+    expect(isPublicAddress(address)).toBe(true)
+  })
+
+  it.each([
+    ['this network', '0.0.0.0'],
+    ['this network', '0.1.2.3'],
+    ['private', '10.0.0.1'],
+    ['private', '172.16.0.1'],
+    ['private', '172.31.255.255'],
+    ['private', '192.168.1.1'],
+    ['loopback', '127.0.0.1'],
+    ['loopback', '127.255.255.254'],
+    ['link-local, where clouds keep their metadata', '169.254.169.254'],
+    ['carrier-grade NAT', '100.64.0.1'],
+    ['carrier-grade NAT', '100.127.255.255'],
+    ['protocol assignments', '192.0.0.8'],
+    ['documentation', '192.0.2.1'],
+    ['documentation', '198.51.100.7'],
+    ['documentation', '203.0.113.9'],
+    ['6to4 relays', '192.88.99.1'],
+    ['benchmarks', '198.19.255.255'],
+    ['multicast', '224.0.0.1'],
+    ['multicast', '239.255.255.255'],
+    ['reserved', '240.0.0.1'],
+    ['broadcast', '255.255.255.255'],
+    ['unspecified', '::'],
+    ['loopback', '::1'],
+    ['loopback, written out', '0:0:0:0:0:0:0:1'],
+    ['unique local', 'fc00::1'],
+    ['unique local', 'fd12:3456:789a::1'],
+    ['link-local', 'fe80::1'],
+    ['link-local with a zone', 'fe80::1%eth0'],
+    ['site-local', 'fec0::1'],
+    ['multicast', 'ff02::1'],
+    ['IPv4-mapped', '::ffff:127.0.0.1'],
+    ['IPv4-mapped, in groups', '::ffff:7f00:1'],
+    ['IPv4-mapped of a public one', '::ffff:8.8.8.8'],
+    ['IPv4-compatible', '::127.0.0.1'],
+    ['NAT64', '64:ff9b::7f00:1'],
+    ['local NAT64', '64:ff9b:1::a00:1'],
+    ['6to4 of a private one', '2002:0a00:0001::1'],
+    ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
+    ['documentation', '2001:db8::1'],
+    ['documentation', '3fff::1'],
+    ['discard', '100::1'],
+    ['no address', ''],
+    ['no address', 'localhost'],
+    ['no address', '127.1'],
+    ['no address', '0x7f.0.0.1'],
+    ['no address', '010.0.0.1'],
+    ['no address', '1.2.3.4.5'],
+    ['no address', '256.1.1.1'],
+    ['no address', ':::1'],
+    ['no address', '1::2::3'],
+    ['no address', '2606:4700:4700:0:0:0:0:0:1111'],
+    ['no address', '2606:4700:4700::g'],
+  ])('%s: %s is not', (_, address) => {
+    expect(isPublicAddress(address)).toBe(false)
+  })
+})
