@@ -1,7 +1,9 @@
 import { hostname, userInfo } from 'node:os'
 import { Client } from './client/client.js'
+import type { DeathEvent } from './job/death.js'
 import { SpillwayError } from './job/errors.js'
 import { Maintenance } from './maintenance/maintenance.js'
+import { Sending } from './maintenance/sending.js'
 import { type PostgresStore, postgresStore } from './store/postgres/store.js'
 import type { MigrationReport, SchemaStatus } from './store/store.js'
 import { Worker, type WorkerOptions } from './worker/worker.js'
@@ -26,6 +28,13 @@ export interface SpillwayOptions {
   readonly listen?: boolean
   /** Where callbacks can be answered over HTTP, for its workers: what `callback.url` begins with. */
   readonly callbackUrl?: string | undefined
+  readonly webhooks?: {
+    /**
+     * Whether webhooks may lead to addresses that are not of the public internet, for this process as creator and as
+     * sender. Default: false.
+     */
+    readonly allowPrivate?: boolean
+  }
   /** Told of trouble that repairs itself, such as a connection that broke while idle. */
   readonly onError?: (error: Error) => void
 }
@@ -47,6 +56,7 @@ export class Spillway extends Client {
   private readonly postgres: PostgresStore
   private readonly releases: (() => Promise<void>)[]
   private readonly callbackUrl: string | undefined
+  private readonly allowPrivate: boolean
 
   constructor(options: SpillwayOptions = {}) {
     const { url, schema, maxConnections, prepare, listen, onError, actor = whoAmI(), maxPayloadBytes } = options
@@ -59,8 +69,10 @@ export class Spillway extends Client {
       ...(listen === undefined ? {} : { listen }),
       ...(onError === undefined ? {} : { onError }),
     })
-    super({ store, actor, maxPayloadBytes })
+    const allowPrivate = options.webhooks?.allowPrivate ?? false
+    super({ store, actor, maxPayloadBytes, webhooks: { allowPrivate, sendDue: () => sendDue(store, allowPrivate) } })
     this.postgres = store
+    this.allowPrivate = allowPrivate
     this.releases = releases
     this.callbackUrl = options.callbackUrl
   }
@@ -84,7 +96,7 @@ export class Spillway extends Client {
   worker(options: SpillwayWorkerOptions): Worker {
     const { maintenance = true, callbackUrl = this.callbackUrl, ...rest } = options
     const own = { ...rest, callbackUrl }
-    const worker: Worker = new Worker(this.postgres, own, maintenance ? [this.maintenance(() => worker.staleMs)] : [])
+    const worker: Worker = new Worker(this.postgres, own, maintenance ? [this.maintenance(() => worker, own)] : [])
     return worker
   }
 
@@ -93,9 +105,20 @@ export class Spillway extends Client {
     for (const release of this.releases.splice(0)) await release()
   }
 
-  private maintenance(staleMs: () => number): Maintenance {
-    return new Maintenance(this.postgres, { staleMs })
+  private maintenance(worker: () => Worker, { onDeath = [] }: WorkerOptions): Maintenance {
+    return new Maintenance(this.postgres, {
+      staleMs: () => worker().staleMs,
+      // Sweeps answer with whole jobs only where somebody wants to hear of them.
+      ...(onDeath.length > 0 && { onDeaths: (deaths: readonly DeathEvent[]) => worker().hearOfDeaths(deaths) }),
+      webhooks: { allowPrivate: this.allowPrivate },
+    })
   }
+}
+
+/** Some rounds, for what somebody waits for; what is left then is the workers'. */
+async function sendDue(store: PostgresStore, allowPrivate: boolean): Promise<void> {
+  const sending = new Sending(store, { allowPrivate })
+  for (let round = 0; round < 10 && (await sending.pass()) > 0; round++) await sending.idle()
 }
 
 function embedded(schema: string | undefined, releases: (() => Promise<void>)[]): () => Promise<string> {
@@ -140,6 +163,7 @@ export {
   type TransactionOption,
 } from './client/client.js'
 export type { DeadLetters } from './client/dead-letters.js'
+export type { EventOptions, Events, ListEventsOptions, SubscribeOptions } from './client/events.js'
 export type { FlowOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
 export type { CloneOptions, Jobs } from './client/jobs.js'
@@ -147,7 +171,10 @@ export type { Listing, ListOptions } from './client/listing.js'
 export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
+export type { WebhookOptions } from './client/webhook-options.js'
+export type { Webhook, WebhookChanges, Webhooks, WebhookWithSecret } from './client/webhooks.js'
 export type { Backoff } from './job/backoff.js'
+export type { DeathEvent, DeathHandler, DeathTransaction, DeathTxHandler } from './job/death.js'
 export {
   type Callback,
   CallbackFailed,
@@ -177,11 +204,13 @@ export {
   SpillwayError,
   UniqueConflictError,
 } from './job/errors.js'
+export { EVENT_TYPES, type EventType } from './job/event-types.js'
 export type { HistoryEntry } from './job/history.js'
 export type { DlqPart, Job, RuntimeDlqReason } from './job/job.js'
 export type { QueuePolicy, QueuePolicyPatch, Retention } from './job/policy.js'
 export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } from './job/signals.js'
 export { JOB_STATES, type JobState } from './job/states.js'
+export { verifyWebhook, type WebhookHeaders } from './job/webhook-signature.js'
 export type {
   Acted,
   Answered,
@@ -189,6 +218,8 @@ export type {
   AuditFilter,
   ClaimedJob,
   ClonedJob,
+  Delivery,
+  DeliveryFilter,
   Depth,
   DlqFilter,
   DlqFlow,
@@ -198,6 +229,7 @@ export type {
   GroupFilter,
   JobEdit,
   JobFilter,
+  LoggedEvent,
   MigrationReport,
   Page,
   PayloadVersion,
@@ -207,6 +239,5 @@ export type {
 } from './store/store.js'
 export { type AbortCause, AttemptAborted } from './worker/attempt.js'
 export { CallbackPending } from './worker/callbacks.js'
-export type { DeathEvent, DeathHandler } from './worker/death.js'
 export type { WorkerEvents } from './worker/events.js'
 export { type StopOptions, Worker, type WorkerOptions } from './worker/worker.js'

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createProgram } from '../src/cli/program.js'
 import { ERRORS } from '../src/job/errors.js'
 import { renderLifecycle } from '../src/job/lifecycle.js'
+import { renderNotices } from './support/notices.js'
 
 const root = resolve(import.meta.dirname, '..')
 const pages = [
@@ -58,6 +59,7 @@ describe('generated tables', () => {
   it.each([
     ['docs/explanation/lifecycle.md', 'transitions', renderLifecycle()],
     ['docs/reference/errors.md', 'errors', renderErrors()],
+    ['docs/reference/events.md', 'notices', renderNotices()],
   ])('of %s say what the code says', async (page, name, table) => {
     const place = new RegExp(`(<!-- ${name}: generated [^\\n]*-->\\n).*?(<!-- end -->)`, 's')
     expect(text(page)).toMatch(place)

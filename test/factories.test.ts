@@ -162,7 +162,7 @@ describe('what the helpers know of the schema', () => {
 
     const kept = tables.filter((table) => !empty.text.includes(`delete from "spillway"."${table}"`))
 
-    expect(kept.sort()).toEqual(['control', 'job_snapshot', 'migrations', 'ring_state'])
+    expect(kept.sort()).toEqual(['control', 'event_head', 'job_snapshot', 'migrations', 'ring_state'])
   })
 })
 

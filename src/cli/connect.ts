@@ -30,7 +30,8 @@ export async function connect(options: SharedOptions, notice: Notice, needsSchem
     given === undefined ? await embedded(notice) : { url: given, isEmbedded: false, release: async () => {} }
   const onError = (error: Error) => notice(error.message)
   const schema = options.schema === undefined ? {} : { schema: options.schema }
-  const client = new Spillway({ url: place.url, onError, ...schema })
+  const webhooks = { allowPrivate: process.env.SPILLWAY_WEBHOOKS_ALLOW_PRIVATE === '1' }
+  const client = new Spillway({ url: place.url, onError, webhooks, ...schema })
   const close = async () => {
     await client.close()
     await place.release()

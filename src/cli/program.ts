@@ -7,10 +7,12 @@ import { demoCommand } from './commands/demo.js'
 import { devCommand } from './commands/dev.js'
 import { dlqCommand } from './commands/dlq.js'
 import { enqueueCommand } from './commands/enqueue.js'
+import { eventsCommand } from './commands/events.js'
 import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
 import { queuesCommand } from './commands/queues.js'
+import { webhooksCommand } from './commands/webhooks.js'
 import { workCommand } from './commands/work.js'
 import { workersCommand } from './commands/workers.js'
 
@@ -53,6 +55,8 @@ const COMMANDS = [
   queuesCommand,
   workersCommand,
   auditCommand,
+  eventsCommand,
+  webhooksCommand,
 ] as const
 
 function version(): string {

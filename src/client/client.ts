@@ -9,6 +9,7 @@ import type { BulkOptions, BulkRetryOptions } from './bulk-options.js'
 import { Callbacks } from './callbacks.js'
 import { Coalescer } from './coalescer.js'
 import { DeadLetters } from './dead-letters.js'
+import { Events } from './events.js'
 import { type GetOptions, Jobs } from './jobs.js'
 import type { Listing, ListOptions } from './listing.js'
 import { type JobSettings, type Prepared, prepare } from './new-job.js'
@@ -16,6 +17,7 @@ import { type OperationHandle, Operations } from './operations.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { toExecutor } from './transaction.js'
+import { Webhooks, type WebhooksOptions } from './webhooks.js'
 import { WorkersList } from './workers-list.js'
 
 export interface ClientOptions {
@@ -24,6 +26,7 @@ export interface ClientOptions {
   readonly actor?: string | undefined
   /** Largest payload, in UTF-8 bytes. Default: 1 MiB. */
   readonly maxPayloadBytes?: number | undefined
+  readonly webhooks?: WebhooksOptions | undefined
 }
 
 export interface TransactionOption {
@@ -56,11 +59,13 @@ export class Client {
   readonly workers: WorkersList
   readonly audit: Audit
   readonly callbacks: Callbacks
+  readonly events: Events
+  readonly webhooks: Webhooks
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
 
-  constructor({ store, actor = 'sdk', maxPayloadBytes = MAX_PAYLOAD_BYTES }: ClientOptions) {
+  constructor({ store, actor = 'sdk', maxPayloadBytes = MAX_PAYLOAD_BYTES, webhooks = NOBODY_SENDS }: ClientOptions) {
     this.store = store
     this.maxPayloadBytes = maxPayloadBytes
     this.coalescer = new Coalescer(store)
@@ -71,6 +76,8 @@ export class Client {
     this.workers = new WorkersList(store)
     this.audit = new Audit(store)
     this.callbacks = new Callbacks(store)
+    this.events = new Events(store, actor)
+    this.webhooks = new Webhooks(store, actor, webhooks)
   }
 
   /**
@@ -221,3 +228,6 @@ export class Client {
 function isEntries(first: unknown): first is readonly MixedEntry[] {
   return Array.isArray(first)
 }
+
+/** Where nobody has joined a sender to it, workers send. */
+const NOBODY_SENDS: WebhooksOptions = { allowPrivate: false, sendDue: () => Promise.resolve() }

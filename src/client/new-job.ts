@@ -143,6 +143,7 @@ function specOf(kind: string, version = 1): JobSpec {
     tags: [],
     retention: null,
     bigint: true,
+    onDeathTx: null,
   }
 }
 

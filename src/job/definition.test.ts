@@ -17,6 +17,7 @@ describe('a definition', () => {
       tags: [],
       retention: null,
       bigint: false,
+      onDeathTx: null,
     })
   })
 

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Backoff } from './backoff.js'
 import type { Callback, CallbackOptions } from './callback.js'
+import type { DeathTxHandler } from './death.js'
 import { type Duration, parseDuration } from './duration.js'
 import { SpillwayError, shown } from './errors.js'
 import type { Job } from './job.js'
@@ -54,6 +55,7 @@ export interface JobSpec {
   readonly retention: Partial<Retention> | null
   /** Integers that JavaScript would round travel as BigInt. */
   readonly bigint: boolean
+  readonly onDeathTx: DeathTxHandler | null
 }
 
 /** The part of a definition that `enqueue` takes: a program that only enqueues needs no handler's types. */
@@ -98,6 +100,11 @@ export interface JobOptions {
   readonly retention?: { readonly [K in keyof Retention]?: Duration | null }
   /** Integers beyond 2^53 are taken and given as BigInt instead of being refused. Default: false. */
   readonly bigint?: boolean
+  /**
+   * Runs in the transaction that writes a death of this kind, when the worker writes it: a death by an operator, or while
+   * no live worker has this definition, runs none. Such deaths are written one by one, so it costs speed.
+   */
+  readonly onDeathTx?: DeathTxHandler
 }
 
 /**
@@ -129,6 +136,7 @@ export function defineJob(options: JobOptions & { readonly schema?: StandardSche
     tags: checkTags(tags),
     retention: options.retention === undefined ? null : checkRetention(options.retention),
     bigint: options.bigint ?? false,
+    onDeathTx: options.onDeathTx ?? null,
   }
   return { ...definition, handle: (run) => ({ definition, run }) }
 }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { Bulk, Lead, Notice, Upkeep } from '../store/store.js'
+import type { DeathEvent } from '../job/death.js'
+import type { Bulk, Eventing, Hooking, Lead, Notice, Upkeep } from '../store/store.js'
 import { Duty } from './duty.js'
 import { DutyReport } from './duty-report.js'
 import { Leader } from './leader.js'
 import { runOrphans } from './operations.js'
 import { Promoting } from './promoting.js'
+import { Sending, type SendingOptions } from './sending.js'
 import { Turning } from './turning.js'
 
 export interface MaintenanceOptions {
@@ -12,6 +14,9 @@ export interface MaintenanceOptions {
   readonly staleMs?: number | (() => number)
   /** Crashes that hold a job, where its queue does not say otherwise. Default: 3. */
   readonly crashLimit?: number
+  /** Told of the deaths that a duty of this process has written, once they are durable. */
+  readonly onDeaths?: (deaths: readonly DeathEvent[]) => void
+  readonly webhooks?: SendingOptions
   /** Told of what failed; it is tried again by itself. `duty` is `leader` for the lease itself. */
   readonly onError?: (error: Error, duty: string) => void
 }
@@ -22,6 +27,8 @@ const RETAIN_MS = 60_000
 const PARTITIONS_MS = 3_600_000
 const BATCH = 1_000
 const FOLD_BATCH = 10_000
+/** How soon events are looked for again after some came. */
+const EVENTS_MS = 250
 /** How long stop() waits for a pass under way; what it has begun commits or rolls back without us. */
 const STOP_MS = 2_000
 const NEVER = Number.POSITIVE_INFINITY
@@ -41,17 +48,24 @@ export class Maintenance {
   private readonly leader: Leader
   private readonly promoting: Promoting
   private readonly turning: Turning
+  private readonly sending: Sending
   private readonly reports: DutyReport
   private readonly duties: Readonly<Record<DutyName, Duty>>
   private stopped: Promise<void> | undefined
   private readonly runner = `maintenance ${randomUUID()}`
 
   constructor(
-    private readonly store: Upkeep & Bulk,
+    private readonly store: Upkeep & Bulk & Eventing & Hooking,
     private readonly options: MaintenanceOptions = {},
   ) {
     this.promoting = new Promoting(store)
     this.turning = new Turning(store)
+    this.sending = new Sending(
+      store,
+      options.webhooks ?? {},
+      () => this.duties.webhooks.wake(),
+      (error) => options.onError?.(error, 'webhooks'),
+    )
     this.reports = new DutyReport(store)
     this.leader = new Leader(store, {
       name: 'maintenance',
@@ -63,7 +77,7 @@ export class Maintenance {
     this.duties = {
       promote: this.duty('promote', 50, () => this.promoting.pass()),
       rescue: this.duty('rescue', 50, () => this.rescue()),
-      deadlines: this.duty('deadlines', 50, async () => ((await store.expireDeadlines(BATCH)) >= BATCH ? 0 : NEVER)),
+      deadlines: this.duty('deadlines', 50, () => this.expireDeadlines()),
       callbacks: this.duty('callbacks', 50, () => this.timeOut()),
       rings: this.duty('rings', 100, () => this.turning.pass()),
       fold: this.duty('fold', 500, async () => ((await store.fold(FOLD_BATCH)) >= FOLD_BATCH ? 0 : NEVER)),
@@ -75,6 +89,13 @@ export class Maintenance {
       operations: this.duty('operations', 50, () =>
         runOrphans(store, this.runner, () => this.leader.isLeading && !this.stopped),
       ),
+      events: this.duty('events', 50, async () => {
+        const moved = await store.sequenceEvents(BATCH)
+        // Where nobody listens, nobody else would tell.
+        if (moved > 0) this.duties.webhooks.wake()
+        return moved >= BATCH ? 0 : moved > 0 ? EVENTS_MS : NEVER
+      }),
+      webhooks: this.duty('webhooks', 50, async () => ((await this.sending.pass()) > 0 ? 0 : NEVER)),
     }
   }
 
@@ -104,6 +125,8 @@ export class Maintenance {
     this.promoting.heard(notice, this.duties.promote)
     this.turning.heard(notice, this.duties.rings)
     if (notice.type === 'operation') this.duties.operations.wake()
+    if (notice.type === 'outbox') this.duties.events.wake()
+    if (notice.type === 'events') this.duties.webhooks.wake()
   }
 
   /** Does one pass of a duty now, whoever leads. Rejects with what it threw. */
@@ -112,7 +135,8 @@ export class Maintenance {
   }
 
   private async shutDown(): Promise<void> {
-    const ends = Object.values(this.duties).map((duty) => duty.stop())
+    const ends: Promise<void>[] = Object.values(this.duties).map((duty) => duty.stop())
+    ends.push(this.sending.stop())
     await within(STOP_MS, Promise.all(ends))
     await within(STOP_MS / 2, this.leader.stop())
   }
@@ -123,12 +147,15 @@ export class Maintenance {
     if (look.nextTimeoutInMs !== null) this.duties.callbacks.wake(Math.max(0, look.nextTimeoutInMs))
     if (look.hasDeltas) this.duties.fold.wake()
     if (look.hasOrphans) this.duties.operations.wake()
+    if (look.hasEvents) this.duties.events.wake()
+    if (look.hasDeliveries) this.duties.webhooks.wake()
     this.promoting.looked(look, this.duties.promote)
     this.turning.looked(look, this.duties.rings)
   }
 
   private async rescue(): Promise<number> {
-    const { retried } = await this.store.rescue(this.staleMs, this.options.crashLimit ?? 3)
+    const { retried, quarantined } = await this.store.rescue(this.staleMs, this.options.crashLimit ?? 3)
+    if (quarantined > 0) this.duties.events.wake()
     return retried >= BATCH ? 0 : Math.min(RESCUE_MS, this.staleMs / 3)
   }
 
@@ -137,6 +164,12 @@ export class Maintenance {
     if (timedOut >= BATCH) return 0
     // A ms more, because both clocks are read in whole ones.
     return nextInMs === null ? NEVER : nextInMs + 1
+  }
+
+  private async expireDeadlines(): Promise<number> {
+    const expired = await this.store.expireDeadlines(BATCH, this.options.onDeaths)
+    if (expired > 0) this.duties.events.wake()
+    return expired >= BATCH ? 0 : NEVER
   }
 
   private async retain(): Promise<number> {
@@ -173,6 +206,8 @@ export type DutyName =
   | 'retain'
   | 'partitions'
   | 'operations'
+  | 'events'
+  | 'webhooks'
 
 /** Resolves with `work`, or after `ms` without it. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -1,4 +1,5 @@
 import type { CallbackFailure, CallbackState } from '../job/callback.js'
+import type { DeathEvent, DeathTransaction } from '../job/death.js'
 import type { ErrorCode } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { QueuePolicy, QueuePolicyPatch } from '../job/policy.js'
@@ -23,6 +24,8 @@ export interface Store
     Reporting,
     Carrying,
     Answering,
+    Eventing,
+    Hooking,
     Idempotent {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
@@ -65,6 +68,10 @@ export type Notice =
   | { readonly type: 'abort'; readonly registration: string }
   | { readonly type: 'policy' }
   | { readonly type: 'operation' }
+  /** Events were written that have no position yet. */
+  | { readonly type: 'outbox' }
+  /** The event log has grown to this position. */
+  | { readonly type: 'events'; readonly position: string }
   /** The connection was re-established, so notices may have been missed. */
   | { readonly type: 'resync' }
 
@@ -136,6 +143,8 @@ export interface WorkerInfo {
   readonly queues: readonly string[]
   /** The (kind, version) pairs it can run. It is never given anything else. */
   readonly serves: readonly Served[]
+  /** Of these, kinds whose deaths it writes together with code of its own. */
+  readonly deathTxKinds?: readonly string[]
   readonly concurrency: number
   readonly version: string
 }
@@ -213,6 +222,16 @@ export interface Settled {
   readonly error?: unknown
 }
 
+/** What is done in the transaction that writes a death. */
+export interface DeathAlong {
+  /** Before the commit; what it throws undoes what it did, and the death is written without it. */
+  inTransaction(tx: DeathTransaction, state: DeathEvent['state']): Promise<void>
+  /** The history entry that says how it failed, JSON text. */
+  failed(error: unknown): string
+  /** How long it may take. */
+  readonly patienceMs: number
+}
+
 /** What a worker learns when it looks up. */
 export interface Pulse {
   /** Leases that were taken away: abort these attempts. */
@@ -247,6 +266,8 @@ export interface WorkerSession {
   heard(notice: Notice & { type: 'ready' }): void
   /** Writes how attempts ended, each alone fenced; the answers stand in the same order. Repeats lost connections. */
   settle(settlements: readonly Settlement[]): Promise<readonly Settled[]>
+  /** Writes one death, and what goes along with it, in one transaction. Repeats lost connections. */
+  settleDeath(settlement: Settlement, along: DeathAlong): Promise<Settled>
   /** Looks from the beginning: new work, aborts, policy. */
   pulse(): Promise<Pulse>
   /**
@@ -309,8 +330,13 @@ export interface Upkeep {
   rescue(staleMs: number, crashLimit: number): Promise<Rescued>
   /** Ends registrations of the same host, boot and pid namespace whose process is gone. */
   endGone(self: WorkerInfo, isAlive: (pid: number, pidStarted: string) => boolean): Promise<number>
-  /** Jobs whose deadline passed while they waited: → archived, at most `limit`. */
-  expireDeadlines(limit: number): Promise<number>
+  /**
+   * Jobs whose deadline passed while they waited: → archived, at most `limit`. Kinds whose deaths a living worker writes
+   * together with code of its own are left to it.
+   *
+   * @param onDeaths - Told of the deaths, once they are durable.
+   */
+  expireDeadlines(limit: number, onDeaths?: (deaths: readonly DeathEvent[]) => void): Promise<number>
   /**
    * Jobs whose callback was not answered in time: → retryable, or archived with `callback_timeout` where no attempt is
    * left; at most `limit`. `nextInMs`: until the next times out, null when none does.
@@ -343,6 +369,10 @@ export interface Lead {
   readonly hasDeltas: boolean
   /** An operation runs, and no living process is running it. */
   readonly hasOrphans: boolean
+  /** There are events without a position. */
+  readonly hasEvents: boolean
+  /** A webhook has something to send. */
+  readonly hasDeliveries: boolean
   /** Changes when jobs enter or are claimed. */
   readonly activity: string
 }
@@ -792,6 +822,185 @@ export interface Answering {
    * stays so.
    */
   extendCallback(tokenHash: string, timeoutMs: number | null): Promise<Answered & { readonly waitsUntil: Date | null }>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Something that happened to a job, as whoever wants to be told of it sees it. Never a payload. */
+export interface LoggedEvent {
+  /** Of the transition: the same wherever the event is told of. */
+  readonly id: string
+  /** Its place in the log, from 1, without gaps; what a reader goes on from. */
+  readonly position: string
+  /** When it happened. */
+  readonly at: Date
+  /** One of `EVENT_TYPES`; a newer version may write others. */
+  readonly type: string
+  readonly jobId: string
+  readonly queue: string
+  readonly kind: string
+  readonly generation: number
+  readonly reason: string | null
+  readonly cause: string | null
+  /** At most 500 characters, masked. */
+  readonly message: string | null
+}
+
+export interface EventFilter {
+  readonly types?: readonly string[]
+  readonly queue?: string
+  readonly kind?: string
+}
+
+export interface EventBatch {
+  readonly events: readonly LoggedEvent[]
+  /** Everything up to here was looked at. */
+  readonly position: string
+  /** There is nothing behind it now. */
+  readonly isEnd: boolean
+}
+
+export interface Eventing {
+  /**
+   * Gives positions to events that were committed, at most `limit`, so that they can be read. One at a time is at it,
+   * however many call. A reader that has passed a position never misses one below it.
+   */
+  sequenceEvents(limit: number): Promise<number>
+  /** Events behind a position, in order; looks at a bounded part of the log. */
+  readEvents(filter: EventFilter, after: string, limit: number): Promise<EventBatch>
+  /** The newest position, and how long events are kept. */
+  eventHead(): Promise<{ readonly position: string; readonly retentionMs: number }>
+  setEventRetention(ms: number, act: Act): Promise<number>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** Which events a webhook is told of, and how. Null is all of them. */
+export interface WebhookSettings {
+  readonly url: string
+  readonly description: string | null
+  readonly types: readonly string[] | null
+  readonly queues: readonly string[] | null
+  readonly kinds: readonly string[] | null
+  readonly reasons: readonly string[] | null
+  /** One request for all events of so many ms; null: one for each event. */
+  readonly digestMs: number | null
+  /** How many events a digest shows beside its counts. */
+  readonly digestEvents: number
+}
+
+export interface StoredWebhook extends WebhookSettings {
+  readonly id: string
+  readonly state: 'active' | 'paused'
+  /** Why it is paused. */
+  readonly stateReason: string | null
+  /** Up to which position of the event log deliveries were made. */
+  readonly position: string
+  /** Tries in a row that failed. */
+  readonly failures: number
+  readonly lastError: string | null
+  /** Deliveries that are still to be sent, and those that were given up. */
+  readonly pending: number
+  readonly dead: number
+  readonly secrets: readonly WebhookSecret[]
+  readonly createdBy: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface WebhookSecret {
+  readonly secret: string
+  /** Until when requests are signed with it; null: for good. */
+  readonly until: Date | null
+}
+
+export interface WebhookPatch extends Partial<WebhookSettings> {
+  readonly paused?: boolean
+  /** A new secret; the one before is signed with for so long. */
+  readonly rotate?: { readonly secret: string; readonly keepMs: number }
+}
+
+/** One message to a webhook, whatever became of it. */
+export interface Delivery {
+  readonly id: string
+  readonly webhookId: string
+  /** The same at every try: the receiver's key against doing things twice. */
+  readonly messageId: string
+  readonly type: 'event' | 'digest' | 'test'
+  readonly state: 'pending' | 'delivered' | 'dead'
+  readonly attempts: number
+  readonly nextAt: Date | null
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+export interface DeliveryFilter {
+  readonly webhookId?: string
+  readonly state?: Delivery['state']
+}
+
+/** A delivery somebody has taken to send now. */
+export interface DueDelivery {
+  readonly id: string
+  readonly webhookId: string
+  readonly messageId: string
+  readonly type: Delivery['type']
+  /** Of this try, from 1. */
+  readonly attempt: number
+  /** Failures of the webhook in a row when it was taken. */
+  readonly failures: number
+  readonly url: string
+  readonly secrets: readonly string[]
+  /** JSON text; null: its events are not in the log any more. */
+  readonly body: string | null
+}
+
+export type SendOutcome =
+  | { readonly ok: true; readonly status: number }
+  | {
+      readonly ok: false
+      readonly status: number | null
+      readonly error: string
+      /** The receiver is not there any more, for good. */
+      readonly isGone: boolean
+      /** There is nothing to send any more: not the receiver's fault. */
+      readonly isLost: boolean
+    }
+
+/** How failures are dealt with. */
+export interface SendTerms {
+  readonly retryInMs: number
+  readonly maxAttempts: number
+  /** Failures in a row after which the webhook is paused. */
+  readonly pauseAfter: number
+}
+
+export interface Hooking {
+  createWebhook(settings: WebhookSettings, secret: string, act: Act): Promise<StoredWebhook>
+  listWebhooks(): Promise<readonly StoredWebhook[]>
+  getWebhook(id: string): Promise<StoredWebhook | undefined>
+  /** @throws `not_found` */
+  updateWebhook(id: string, patch: WebhookPatch, act: Act): Promise<StoredWebhook>
+  /** With its deliveries. @throws `not_found` */
+  deleteWebhook(id: string, act: Act): Promise<void>
+  /** A message about nothing, sent also while the webhook is paused. @throws `not_found` */
+  testWebhook(id: string, act: Act): Promise<Delivery>
+  /** Newest first. */
+  listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<Delivery>>
+  getDelivery(id: string): Promise<Delivery | undefined>
+  /** Any delivery, to be sent once more under the same message id. @throws `not_found` */
+  redeliver(id: string, act: Act): Promise<Delivery>
+
+  /** Makes deliveries of new events for one webhook that is behind; false when none is. */
+  planDeliveries(): Promise<boolean>
+  /** Takes what is due, each for a minute: whoever dies meanwhile has it sent again by another. */
+  claimDeliveries(limit: number, perWebhook: number, except: readonly string[]): Promise<readonly DueDelivery[]>
+  /** What became of a try. One that was taken again meanwhile is not touched. */
+  recordSend(delivery: DueDelivery, outcome: SendOutcome, terms: SendTerms): Promise<void>
+  /** The try did not take place: it is due again. */
+  releaseDelivery(delivery: DueDelivery): Promise<void>
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

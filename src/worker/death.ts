@@ -1,59 +1,80 @@
+import type { DeathEvent, DeathHandler } from '../job/death.js'
 import type { Job } from '../job/job.js'
-import type { JobEnd } from '../store/store.js'
+import { decodePayload } from '../job/payload.js'
+import type { ClaimedJob, JobEnd } from '../store/store.js'
+import { asJob } from './attempt.js'
 
-/** What a death handler is told. The death is durable by then. */
-export interface DeathEvent {
-  /** The job as it gave up. */
-  readonly job: Job
-  readonly reason: string
-  readonly error: string | null
-  readonly errorClass: string | null
-  readonly cause: string
-  readonly generation: number
-  /** `archived`; on a queue without a dead-letter queue `failed`, or `gone` where that keeps none. */
-  readonly state: 'archived' | 'failed' | 'gone'
-}
+type DeathEnd = Extract<JobEnd, { event: 'dead' }>
 
-export type DeathHandler = (event: DeathEvent) => unknown
-
-const PATIENCE_MS = 30_000
-
-interface Death {
-  readonly job: Job
-  readonly end: Extract<JobEnd, { event: 'dead' }>
-  readonly state: DeathEvent['state']
-}
-
-/** Calls the handlers one after the other; one that throws or takes longer than 30 s is reported and passed over. */
-export async function tellOfDeath(
-  handlers: readonly DeathHandler[],
-  { job, end, state }: Death,
-  report: (error: unknown) => void,
-): Promise<void> {
-  const event: DeathEvent = {
-    job: { ...job, state: state === 'gone' ? 'failed' : state, attempt: job.attempt + end.charge, reason: end.reason },
-    reason: end.reason,
-    error: end.errorMessage,
-    errorClass: end.errorClass,
-    cause: end.cause,
-    generation: job.generation,
-    state,
+/** How a death that this worker wrote is told: the job as it gave up, whatever its queue keeps of it. */
+export function deathOf(claimed: ClaimedJob, end: DeathEnd, state: DeathEvent['state'], now: Date): DeathEvent {
+  const { reason, cause, errorClass, errorMessage } = end
+  const decoded = decodePayload(claimed.payload, { bigint: true })
+  const job: Job = {
+    ...asJob(claimed, now.getTime()),
+    ...(decoded.ok ? { payload: decoded.value } : {}),
+    payloadText: claimed.payload,
+    state: state === 'gone' ? 'failed' : state,
+    attempt: claimed.attempt + end.charge,
+    handbacks: 0,
+    finalizedAt: now,
+    reason: state === 'archived' ? null : reason,
+    dlq:
+      state === 'archived'
+        ? { reason, dlqAt: now, originalRunLease: claimed.runLease, cause, errorClass, errorMessage }
+        : null,
   }
-  for (const handler of handlers) {
+  return { job, reason, error: errorMessage, errorClass, cause, generation: claimed.generation, state }
+}
+
+/** Calls death handlers, and knows which of them are still at it. */
+export class DeathTeller {
+  private readonly telling = new Set<Promise<void>>()
+
+  constructor(
+    private readonly handlers: readonly DeathHandler[],
+    private readonly patienceMs: number,
+    private readonly report: (error: unknown) => void,
+  ) {}
+
+  get isNeeded(): boolean {
+    return this.handlers.length > 0
+  }
+
+  /** One handler after the other; one that throws or takes too long is reported and passed over. */
+  tell(event: DeathEvent): void {
+    if (!this.isNeeded) return
+    const told = this.tellAll(event).finally(() => this.telling.delete(told))
+    this.telling.add(told)
+  }
+
+  /** Resolves when the handlers under way have ended, or after `ms`. */
+  async ended(ms: number): Promise<void> {
+    if (this.telling.size === 0) return
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`a death handler took longer than ${PATIENCE_MS / 1000} s`)),
-        PATIENCE_MS,
-      )
-      timer.unref()
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms)
     })
-    try {
-      await Promise.race([handler(event), late])
-    } catch (error) {
-      report(error)
-    } finally {
-      clearTimeout(timer)
+    await Promise.race([Promise.all(this.telling), late]).finally(() => clearTimeout(timer))
+  }
+
+  private async tellAll(event: DeathEvent): Promise<void> {
+    for (const handler of this.handlers) {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(
+          () => reject(new Error(`a death handler took longer than ${this.patienceMs} ms; the next one was called`)),
+          this.patienceMs,
+        )
+        timer.unref()
+      })
+      try {
+        await Promise.race([handler(event), late])
+      } catch (error) {
+        this.report(error)
+      } finally {
+        clearTimeout(timer)
+      }
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { type AttemptFacts, settle } from '../job/settle.js'
 import { returnedOutcome, thrownOutcome } from '../job/signals.js'
+import { describeThrown } from '../job/thrown.js'
 import { type Validated, validate } from '../job/validate.js'
 import { upcast } from '../job/versions.js'
 import type { ClaimedJob, JobEnd } from '../store/store.js'
@@ -131,6 +132,13 @@ export class Executor {
         message,
       }),
     }
+  }
+
+  /** The history entry of a death that the user's code could not go along with. */
+  deathTxFailed({ generation, attempt, leaseId }: ClaimedJob, error: unknown): string {
+    const at = new Date(Date.now() + this.options.clockOffset())
+    const of = { generation, attempt, leaseId, worker: this.options.workerName }
+    return entryJson({ type: 'death_tx_failed', at, startedAt: null, ...of, ...describeThrown(error) })
   }
 
   private facts({ claimed, startedAt }: Attempt): AttemptFacts {

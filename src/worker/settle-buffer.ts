@@ -7,6 +7,7 @@ export interface Ended extends Settlement {
 
 const BATCH = 500
 const IN_FLIGHT = 2
+const ALONE_IN_FLIGHT = 2
 const FIRST_RETRY_MS = 250
 const LONGEST_RETRY_MS = 15_000
 
@@ -23,25 +24,36 @@ export class SettleBuffer {
   /** What the database refused: tried again while the lease is held, so that no handler runs twice. */
   private readonly refused = new Set<Ended>()
   private readonly tries = new Map<Ended, number>()
+  /** What is written in a transaction of its own: waits, and is under way. */
+  private readonly alone: Ended[] = []
+  private readonly writingAlone = new Set<Ended>()
 
   constructor(
     private readonly session: () => WorkerSession,
     private readonly onSettled: (ended: Ended, settled: Settled) => void,
     private readonly onError: (error: unknown) => void,
     private readonly onRoom: () => void,
+    /** How an end that cannot go with others is written; undefined where it can. */
+    private readonly writeAlone?: (ended: Ended) => (() => Promise<Settled>) | undefined,
   ) {}
 
   /** Settlements that are not written yet. */
   get size(): number {
-    return this.waiting.length + this.writing + this.refused.size
+    return this.waiting.length + this.writing + this.refused.size + this.alone.length + this.writingAlone.size
   }
 
   /** Jobs whose leases are still held for what is not written yet. */
   unwritten(): ClaimedJob[] {
-    return [...this.waiting, ...[...this.batches].flat(), ...this.refused].map(({ job }) => job)
+    const alone = [...this.alone, ...this.writingAlone]
+    return [...this.waiting, ...[...this.batches].flat(), ...this.refused, ...alone].map(({ job }) => job)
   }
 
   push(settlement: Ended): void {
+    if (this.writeAlone && settlement.end.event === 'dead' && this.writeAlone(settlement)) {
+      this.alone.push(settlement)
+      this.nextAlone()
+      return
+    }
     this.waiting.push(settlement)
     this.schedule()
   }
@@ -68,6 +80,29 @@ export class SettleBuffer {
     })
   }
 
+  /** On connections of their own, so that slow ones keep nobody else waiting. */
+  private nextAlone(): void {
+    while (this.writingAlone.size < ALONE_IN_FLIGHT) {
+      const ended = this.alone.shift()
+      const write = ended && this.writeAlone?.(ended)
+      if (!write) return
+      this.writingAlone.add(ended)
+      void write()
+        .catch((error: unknown): Settled => ({ outcome: 'refused', state: null, error }))
+        .then((settled) => {
+          this.writingAlone.delete(ended)
+          this.answered(ended, settled)
+          this.nextAlone()
+          this.onWritten()
+        })
+    }
+  }
+
+  private onWritten(): void {
+    if (this.size === 0) for (const resolve of this.drained.splice(0)) resolve()
+    this.onRoom()
+  }
+
   private async write(batch: Ended[]): Promise<void> {
     this.batches.add(batch)
     this.writing += batch.length
@@ -80,8 +115,7 @@ export class SettleBuffer {
       this.batches.delete(batch)
       this.writing -= batch.length
       if (this.waiting.length > 0) this.schedule()
-      if (this.size === 0) for (const resolve of this.drained.splice(0)) resolve()
-      this.onRoom()
+      this.onWritten()
     }
   }
 

@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto'
+import type { DeathEvent, DeathHandler } from '../job/death.js'
 import type { JobHandler } from '../job/definition.js'
 import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import type { Outcome } from '../job/outcome.js'
 import { servedVersions } from '../job/versions.js'
 import type { ClaimedJob, JobEnd, Listening, Notice, Served, Settled, Store, WorkerSession } from '../store/store.js'
-import { Attempt, type AttemptDoors, asJob } from './attempt.js'
+import { Attempt, type AttemptDoors } from './attempt.js'
 import { checkCallbackUrl } from './callbacks.js'
-import { type DeathHandler, tellOfDeath } from './death.js'
+import { DeathTeller, deathOf } from './death.js'
 import { WorkerEmitter } from './events.js'
 import { Executor } from './executor.js'
 import { identify, isAlive } from './host.js'
@@ -21,6 +22,8 @@ export interface WorkerOptions {
   readonly jobs: readonly JobHandler[]
   /** Called after a death was written, in this order. What they throw is reported and changes nothing. */
   readonly onDeath?: readonly DeathHandler[]
+  /** How long one of them may take before the next is called. Default: 30 s. */
+  readonly onDeathTimeout?: Duration
   /** Called when handlers that ignore their signal hold half the slots. The worker has stopped taking jobs. */
   readonly onStuck?: (stuck: { readonly slots: number; readonly of: number }) => void
   /** Default: host and pid. */
@@ -66,6 +69,7 @@ export class Worker {
   private readonly executor: Executor
   private readonly buffer: SettleBuffer
   private readonly doors: AttemptDoors
+  private readonly deaths: DeathTeller
   private readonly heartbeatMs: number
   readonly staleMs: number
   private readonly pollMs: number | undefined
@@ -134,6 +138,12 @@ export class Worker {
       (ended, settled) => this.onSettled(ended, settled),
       (error) => this.report('settle', error),
       () => this.fetch(),
+      options.jobs.some(({ definition }) => definition.onDeathTx) ? (ended) => this.aloneIn(ended) : undefined,
+    )
+    this.deaths = new DeathTeller(
+      options.onDeath ?? [],
+      parseDuration(options.onDeathTimeout ?? 30_000, 'onDeathTimeout'),
+      (error) => this.report('onDeath', error),
     )
   }
 
@@ -178,6 +188,11 @@ export class Worker {
       parseStop(options.abort ?? 5_000, 'abort'),
     )
     return this.stopped
+  }
+
+  /** Tells the death handlers of deaths that a duty of this process has written. For whoever assembles. */
+  hearOfDeaths(deaths: readonly DeathEvent[]): void {
+    for (const death of deaths) this.deaths.tell(death)
   }
 
   /** Resolves when nothing is running, everything is written, and a look found nothing to claim. */
@@ -363,12 +378,7 @@ export class Worker {
       case 'dead': {
         const reached = state === 'failed' || state === 'gone' ? state : 'archived'
         this.emitter.emit('died', { job, reason: end.reason, message: end.errorMessage, state: reached })
-        const handlers = this.options.onDeath ?? []
-        if (handlers.length > 0) {
-          void tellOfDeath(handlers, { job: asJob(job, Date.now()), end, state: reached }, (error) =>
-            this.report('onDeath', error),
-          )
-        }
+        if (this.deaths.isNeeded) this.deaths.tell(deathOf(job, end, reached, this.storeTime()))
         break
       }
       case 'snooze':
@@ -388,6 +398,30 @@ export class Worker {
     }
   }
 
+  /** How a death is written with which code of the user goes along; undefined for what goes with others. */
+  private aloneIn({ job, end }: Ended): (() => Promise<Settled>) | undefined {
+    const onDeathTx = this.handlers.get(job.kind)?.definition.onDeathTx
+    if (end.event !== 'dead' || !onDeathTx) return undefined
+    return () =>
+      (this.session as WorkerSession).settleDeath(
+        { job, end },
+        {
+          patienceMs: DEATH_TX_MS,
+          inTransaction: async (tx, state) => {
+            await onDeathTx(tx, deathOf(job, end, state, this.storeTime()))
+          },
+          failed: (error) => {
+            this.report('onDeathTx', error)
+            return this.executor.deathTxFailed(job, error)
+          },
+        },
+      )
+  }
+
+  private storeTime(): Date {
+    return new Date(Date.now() + this.offsetMs)
+  }
+
   private async keepProgress(job: ClaimedJob, value: unknown): Promise<void> {
     const kept = await this.session?.progress(job, JSON.stringify(value) ?? 'null')
     if (kept === false) this.attempts.get(keyOf(job))?.abort('lost')
@@ -404,6 +438,7 @@ export class Worker {
       name: this.name,
       queues: this.slots.map(({ queue }) => queue),
       serves,
+      deathTxKinds: this.options.jobs.flatMap(({ definition }) => (definition.onDeathTx ? [definition.kind] : [])),
       concurrency: this.slots.reduce((sum, { concurrency }) => sum + concurrency, 0),
       version: process.version,
     }
@@ -526,6 +561,7 @@ export class Worker {
       await this.ending(abortMs)
     }
     await this.buffer.empty(WRITE_MS)
+    await this.deaths.ended(WRITE_MS)
     clearTimeout(this.pulseTimer)
     for (const companion of this.companions) await this.quietly('stop', () => companion.stop())
     await this.quietly('stop', () => this.listening?.close())
@@ -590,8 +626,10 @@ export class Worker {
   }
 }
 
-/** How long a worker that stops waits for its last outcomes to be written. */
+/** How long a worker that stops waits for its last outcomes to be written, and told of. */
 const WRITE_MS = 10_000
+/** How long the code of the user may take in the transaction that writes a death. */
+const DEATH_TX_MS = 5_000
 
 function keyOf(job: ClaimedJob): string {
   return `${job.id} ${job.leaseId}`

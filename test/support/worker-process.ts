@@ -23,6 +23,8 @@ export interface WorkerProcessOptions {
   readonly abort?: number
   /** Whether each start of a handler is told, for {@link WorkerProcess.started}. Default: false. */
   readonly announce?: boolean
+  /** Whether it kills itself as soon as a death is committed, before it tells anybody. Default: false. */
+  readonly dieOnDeath?: boolean
 }
 
 export interface WorkerProcess {

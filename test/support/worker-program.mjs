@@ -4,9 +4,8 @@ import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineJob, retryAfter, revoke, Spillway, skip, snooze } from '../../dist/index.js'
 
-const { url, queue, concurrency, heartbeat, stale, poll, log, announce, grace, abort, cluster } = JSON.parse(
-  process.argv[2],
-)
+const { url, queue, concurrency, heartbeat, stale, poll, log, announce, grace, abort, cluster, dieOnDeath } =
+  JSON.parse(process.argv[2])
 
 // Written before the handler does anything, and by the system once it is written: a SIGKILL cannot take it back.
 const file = openSync(log, 'a')
@@ -70,6 +69,8 @@ const worker = spillway.worker({
     }),
   ],
 })
+// Right after the commit, before anybody could be told of it.
+if (dieOnDeath) worker.on('died', () => process.kill(process.pid, 'SIGKILL'))
 worker.on('lost', ({ job }) => tell({ type: 'lost', id: job.id }))
 worker.on('error', ({ service, error }) => tell({ type: 'trouble', id: `${service}: ${error?.message ?? error}` }))
 worker.on('registered', ({ registration }) => tell({ type: 'registered', id: registration }))

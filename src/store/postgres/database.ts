@@ -95,6 +95,8 @@ export class Database {
           execute: async (text) => {
             await client.query(text)
           },
+          query: async (text, values) =>
+            (await client.query({ text, values: [...values], types: pg.types })).rows as never,
         }
         const answer = await work(tx)
         await client.query('commit')
@@ -207,6 +209,8 @@ export interface Transaction {
   run<Params extends readonly unknown[], Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
   /** Text without parameters. */
   execute(text: string): Promise<void>
+  /** A statement of the user's: rows by name, with values as node-postgres gives them. */
+  query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>
 }
 
 // Nothing is parsed by the driver: bigint and json stay exact, and columns nobody reads cost nothing.

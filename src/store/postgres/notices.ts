@@ -18,6 +18,10 @@ export function encodeNotice(notice: Notice): string {
       return 'p'
     case 'operation':
       return 'o'
+    case 'outbox':
+      return 'x'
+    case 'events':
+      return `v|${notice.position}`
     case 'resync':
       return 's'
   }
@@ -42,6 +46,10 @@ export function decodeNotice(text: string): Notice | undefined {
       return { type: 'policy' }
     case 'o':
       return { type: 'operation' }
+    case 'x':
+      return { type: 'outbox' }
+    case 'v':
+      return { type: 'events', position: first }
     case 's':
       return { type: 'resync' }
     default:

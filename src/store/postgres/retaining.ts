@@ -98,6 +98,8 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       idempotencyKeys,
       payloadVersions,
       callbacks,
+      events,
+      deliveries,
     ] = look!.map((answer) => answer === 't')
     const { bookkeeping } = queries
     const forget = async (name: keyof typeof bookkeeping) => Number((await db.run(bookkeeping[name], [limit]))[0]![0])
@@ -118,6 +120,8 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       idempotencyKeys: idempotencyKeys ? await forget('idempotencyKeys') : 0,
       payloadVersions: payloadVersions ? await sweep(queries.payloadVersions, limit) : 0,
       callbacks: callbacks ? await sweep(queries.callbacks, limit) : 0,
+      events: events ? await forget('events') : 0,
+      deliveries: deliveries ? await forget('deliveries') : 0,
       partitions: await dropPartitions(),
     }
   }

@@ -1,6 +1,7 @@
-import type { Running, WorkerInfo, WorkerSession } from '../store.js'
+import type { Running, Settlement, WorkerInfo, WorkerSession } from '../store.js'
 import type { Database } from './database.js'
 import { channelOf } from './notices.js'
+import { DeathWriter } from './death-writer.js'
 import type { Notifier } from './notifier.js'
 import { callbackQueries } from './queries/callbacks.js'
 import { claimQueries } from './queries/claim.js'
@@ -37,25 +38,21 @@ export function running(
           kinds,
           info.concurrency,
           info.version,
+          [...(info.deathTxKinds ?? [])],
         ],
         // A registration whose answer was lost stays behind without a lease, and is ended when it goes stale.
         { repeatable: true },
       )
       const tell = (notice: Parameters<Notifier['tell']>[0]) => notifier.tell(notice)
       const reported = new Set<string>()
+      const hasReported = (group: readonly Settlement[]) => group.some(({ job }) => reported.has(job.id))
       return new Session({
         reported,
         claims,
         session,
         callbacks,
-        settler: new Settler(
-          db.lane(2),
-          settle,
-          preparePartitions,
-          tell,
-          (group) => group.some(({ job }) => reported.has(job.id)),
-          channelOf(schema),
-        ),
+        settler: new Settler(db.lane(2), settle, preparePartitions, tell, hasReported, channelOf(schema)),
+        deaths: new DeathWriter(db.lane(2), settle, preparePartitions, tell, hasReported),
         lane: db.lane(1),
         registration: (row as [string])[0],
         queues: info.queues,

@@ -3,6 +3,7 @@ import type {
   CallbackAnswer,
   CallbackRequest,
   ClaimedJob,
+  DeathAlong,
   Notice,
   OpenCallback,
   Pulse,
@@ -13,6 +14,7 @@ import type {
 } from '../store.js'
 import { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
+import type { DeathWriter } from './death-writer.js'
 import { Floors, type Head } from './floors.js'
 import { dateOf } from './job-row.js'
 import type { callbackQueries } from './queries/callbacks.js'
@@ -33,6 +35,7 @@ export interface SessionParts {
   readonly session: ReturnType<typeof sessionQueries>
   readonly callbacks: ReturnType<typeof callbackQueries>
   readonly settler: Settler
+  readonly deaths: DeathWriter
   /** Ids of jobs whose attempts have reported progress. */
   readonly reported: Set<string>
   /** One connection: claims of a registration are numbered in order. */
@@ -125,6 +128,12 @@ export class Session implements WorkerSession {
     return settled
   }
 
+  async settleDeath(settlement: Settlement, along: DeathAlong): Promise<Settled> {
+    const settled = await this.parts.deaths.write(settlement, along)
+    this.parts.reported.delete(settlement.job.id)
+    return settled
+  }
+
   async pulse(): Promise<Pulse> {
     const { lane, session, queues, registration } = this.parts
     const startedAt = performance.now()
@@ -202,7 +211,7 @@ export class Session implements WorkerSession {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.parts.lane.close(), this.parts.settler.close()])
+    await Promise.all([this.parts.lane.close(), this.parts.settler.close(), this.parts.deaths.close()])
   }
 
   private view(queue: string): QueueView {

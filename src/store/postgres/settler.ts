@@ -3,10 +3,12 @@ import type { ClaimedJob, JobEnd, Notice, Settled, Settlement } from '../store.j
 import type { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import { faultOf, translate } from './errors.js'
-import type { SettleStatements, settleQueries } from './queries/settle.js'
+import type { DeathParams, SettleStatements, settleQueries } from './queries/settle.js'
 
 const MAX_BYTES = 8 * 1024 * 1024
 const MAX_ROWS = 500
+/** How often it tells of new events. */
+const QUIET_MS = 200
 /** While the database is away an outcome waits this long; after that the lease is another's anyway. */
 const PATIENCE_MS = 10 * 60_000
 
@@ -14,6 +16,8 @@ type Answers = Map<string, JobState | 'gone'>
 
 /** Writes how attempts ended: groups them into the statements of queries/settle.ts and finds out what became of each. */
 export class Settler {
+  private quietUntil = 0
+
   constructor(
     private readonly lane: Database,
     private readonly queries: ReturnType<typeof settleQueries>,
@@ -136,21 +140,8 @@ export class Settler {
           documents(retries, (end) => end.entry),
         ])
       }
-      case 'dead': {
-        const deaths = ends(group, 'dead')
-        return this.lane.run(statements.dead, [
-          ids,
-          leases,
-          texts(deaths, (end) => end.reason),
-          numbers(deaths, (end) => end.charge),
-          documents(deaths, (end) => end.entry),
-          texts(deaths, (end) => end.cause),
-          texts(deaths, (end) => end.errorClass),
-          texts(deaths, (end) => end.errorMessage),
-          texts(deaths, (end) => end.title),
-          this.hasReported(group),
-        ])
-      }
+      case 'dead':
+        return this.lane.run(statements.dead, deathParams(group, this.hasReported(group)))
       case 'snooze':
         return this.lane.run(statements.snooze, [
           ids,
@@ -207,7 +198,34 @@ export class Settler {
       }
     }
     if (due - Date.now() < 60_000) this.tell({ type: 'due', at: due })
+    const event = group[0]?.end.event
+    if (event === 'dead' || event === 'undecodable') this.tellOfEvents()
   }
+
+  /** Whoever is told looks again and again until there is nothing left, so now and then is enough. */
+  private tellOfEvents(): void {
+    const now = performance.now()
+    if (now < this.quietUntil) return
+    this.quietUntil = now + QUIET_MS
+    this.tell({ type: 'outbox' })
+  }
+}
+
+/** What the statement that writes deaths is given. */
+export function deathParams(group: readonly Settlement[], hasReported: boolean): DeathParams {
+  const deaths = ends(group, 'dead')
+  return [
+    numbers(group, ({ job }) => job.id),
+    numbers(group, ({ job }) => job.leaseId),
+    texts(deaths, (end) => end.reason),
+    numbers(deaths, (end) => end.charge),
+    documents(deaths, (end) => end.entry),
+    texts(deaths, (end) => end.cause),
+    texts(deaths, (end) => end.errorClass),
+    texts(deaths, (end) => end.errorMessage),
+    texts(deaths, (end) => end.title),
+    hasReported,
+  ]
 }
 
 /** One group per statement: same event, same slot, at most 500 rows and 8 MiB, sorted as they are locked. */

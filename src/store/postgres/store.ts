@@ -5,6 +5,8 @@ import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import { Database } from './database.js'
 import { editing } from './editing.js'
+import { eventing } from './eventing.js'
+import { hooking } from './hooking.js'
 import { idempotent } from './idempotent.js'
 import { inspecting } from './inspecting.js'
 import { Listener } from './listener.js'
@@ -94,6 +96,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...reporting(db, schema),
     ...carrying(db, schema, inspection),
     ...answering(db, schema),
+    ...eventing(db, schema),
+    ...hooking(db, schema),
     ...idempotent(db, schema, notifier),
   }
 }

@@ -1,6 +1,7 @@
 import type { Lead, Upkeep } from '../store.js'
 import { answering } from './answering.js'
 import type { Database } from './database.js'
+import { expiredOf } from './dead-row.js'
 import { channelOf } from './notices.js'
 import { deadlineQueries } from './queries/deadlines.js'
 import { foldQueries } from './queries/fold.js'
@@ -21,7 +22,7 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   const channel = channelOf(schema)
   const leaders = leaderQueries(schema)
   const { promote } = promoteQueries(schema)
-  const { expire } = deadlineQueries(schema)
+  const deadlines = deadlineQueries(schema)
   const { fold } = foldQueries(schema)
   const { prepare } = partitionQueries(schema)
   const { timeOutCallbacks } = answering(db, schema)
@@ -29,7 +30,8 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   return {
     async lead(name, holder, ttlMs): Promise<Lead> {
       const [row] = await db.run(leaders.lead, [name, holder, ttlMs], { repeatable: true, patienceMs: 0 })
-      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, activity, nextTimeoutInMs] = row!
+      const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, ...rest] = row!
+      const [hasEvents, hasDeliveries, activity, nextTimeoutInMs] = rest
       return {
         leading: leading === 't',
         expiresInMs: Number(expiresInMs),
@@ -38,6 +40,8 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
         hasExpired: hasExpired === 't',
         hasDeltas: hasDeltas === 't',
         hasOrphans: hasOrphans === 't',
+        hasEvents: hasEvents === 't',
+        hasDeliveries: hasDeliveries === 't',
         activity: activity ?? '',
       }
     },
@@ -52,9 +56,14 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
       return { moved: Number(moved), nextInMs: nextInMs === null ? null : Math.max(0, Number(nextInMs)) }
     },
 
-    async expireDeadlines(limit) {
-      const [row] = await db.run(expire, [Math.min(limit, MAX_BATCH)])
-      return Number(row![0])
+    async expireDeadlines(limit, onDeaths) {
+      const atMost = Math.min(limit, MAX_BATCH)
+      const [early] = await db.run(deadlines.hurry, [atMost, channel])
+      const moved = Number(early![0])
+      if (!onDeaths) return moved + Number((await db.run(deadlines.expire, [atMost]))[0]![0])
+      const deaths = (await db.run(deadlines.expireTelling, [atMost])).map(expiredOf)
+      if (deaths.length > 0) onDeaths(deaths)
+      return moved + deaths.length
     },
 
     async preparePartitions() {

@@ -110,7 +110,8 @@ export function bulkQueries(schema: string) {
       no_canaries as (delete from ${table('operation_canaries')} o using gone g where o.job_id = g.id),
       no_callbacks as (delete from ${table('callbacks')} c using gone g where c.job_id = g.id),
       no_crashes as (delete from ${table('crashes')} c using gone g where c.job_id = g.id),
-      no_events as (delete from ${table('event_outbox')} e using gone g where e.job_id = g.id)`
+      no_words as (update ${table('event_log')} e set message = null from gone g where e.job_id = g.id and e.message is not null),
+      no_words_yet as (update ${table('event_outbox')} e set message = null from gone g where e.job_id = g.id and e.message is not null)`
 
   /** What leaves the dead with a row `g`: its tags and its place in the counts. */
   const departed = (gone: string, what: string) => fragment`

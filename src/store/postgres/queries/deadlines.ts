@@ -1,6 +1,11 @@
+import type { JobDetail, JobRow } from '../job-row.js'
 import { columns, moved } from '../rows.js'
-import { Identifier, sql } from '../sql.js'
+import { fragment, Identifier, sql } from '../sql.js'
+import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
+
+/** A job that has just died, in the order of `JobRow`, its state being where it went. */
+export type ExpiredRow = [...JobRow, ...JobDetail]
 
 export function deadlineQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
@@ -8,22 +13,17 @@ export function deadlineQueries(schema: string) {
   const deferred = table('deferred_jobs')
   const waiting = table('waiting_jobs')
   const append = table('append_history').quoted
+  /** Kinds whose deaths a living worker writes together with its own code. */
+  const others = fragment`array(select kind from ${table('workers')}, unnest(death_tx_kinds) as kind)`
+  const went =
+    "case when t.dlq_enabled then 'archived' when coalesce(t.keep_ms, 1) > 0 then 'failed' else 'gone' end as state"
 
-  return {
-    /**
-     * available, scheduled, retryable, waiting → archived (failed on a queue without a dead-letter queue), where the
-     * deadline has passed; at most $1 of each place, the longest overdue first.
-     *
-     * The cause is that of a running job whose deadline passed, so that both stand in one group (src/job/cause.ts).
-     * Index: ready_N_deadline, deferred_deadline, waiting_deadline. Locks: skips rows somebody else is moving. Always
-     * answers one row.
-     */
-    expire: sql<[limit: number], [expired: string]>`
+  const expired = fragment`
       with late_ready as materialized (
-        select id, slot from ${ready} where deadline <= now() order by deadline limit $1 for update skip locked
+        select id, slot from ${ready} where deadline <= now() and kind <> all (${others}) order by deadline limit $1 for update skip locked
       ),
       late_deferred as materialized (
-        select id from ${deferred} where deadline <= now() order by deadline limit $1 for update skip locked
+        select id from ${deferred} where deadline <= now() and kind <> all (${others}) order by deadline limit $1 for update skip locked
       ),
       late_waiting as materialized (
         select id from ${waiting} where deadline <= now() order by deadline limit $1 for update skip locked
@@ -112,7 +112,70 @@ export function deadlineQueries(schema: string) {
       events as (
         insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason, cause, message)
         select 'died', id, queue, kind, generation, 'deadline_exceeded', cause, message from ruled
-      )
+      )`
+
+  return {
+    /**
+     * available, scheduled, retryable, waiting → archived (failed on a queue without a dead-letter queue), where the
+     * deadline has passed; at most $1 of each place, the longest overdue first. Of kinds whose deaths a living worker
+     * writes with code of its own only those that wait for a callback.
+     *
+     * The cause is that of a running job whose deadline passed, so that both stand in one group (src/job/cause.ts).
+     * Index: ready_N_deadline, deferred_deadline, waiting_deadline. Locks: skips rows somebody else is moving. Always
+     * answers one row.
+     */
+    expire: sql<[limit: number], [expired: string]>`
+${expired}
       select count(*) from gone`,
+
+    /** The same, answering what died: one row each. */
+    expireTelling: sql<[limit: number], ExpiredRow>`
+${expired}
+      select ${jobColumns('job')}, job.payload, array_to_json(job.history), null::json, job.progress, job.origin_id
+        from (select ${moved(
+          't',
+          { handbacks: '0 as handbacks', history: `${append}(t.history, t.entry) as history` },
+          went,
+          't.started_at',
+          'now() as finalized_at',
+          't.lease_id',
+          'null::text as reason',
+          "'deadline_exceeded' as dlq_reason",
+          'now() as dlq_at',
+          't.run_lease as original_run_lease',
+          't.cause',
+          "'DeadlineExceeded' as error_class",
+          't.message as error_message',
+          't.progress',
+        )}
+                from told t) as job`,
+
+    /**
+     * scheduled, retryable → available, of kinds whose deaths a living worker writes with code of its own, where the
+     * deadline has passed: the worker claims them, and gives them up without entering their handler. At most $1.
+     *
+     * Index: deferred_deadline. Locks: skips rows somebody else is moving. Always answers one row.
+     */
+    hurry: sql<[limit: number, channel: string], [moved: string, told: string]>`
+      with late as materialized (
+        select id from ${deferred}
+         where deadline <= now() and state <> 'available' and kind = any (${others})
+         order by deadline limit $1 for update skip locked
+      ),
+      gone as (
+        delete from ${deferred} j using late l where j.id = l.id
+        returning ${moved('j')}
+      ),
+      back as (
+        insert into ${ready} (${columns('position', 'slot')})
+        select ${moved('g', { run_at: 'least(g.run_at, now())' }, `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`, `(select head from ${table('ring_state').quoted} where ring = 'ready')`)}
+          from gone g
+        returning queue, priority, position
+      ),
+      told as (
+        select pg_notify($2::text, 'r|' || priority || '|' || min(position) || '|' || queue)
+          from back group by queue, priority
+      )
+      select (select count(*) from back), (select count(*) from told)`,
   }
 }

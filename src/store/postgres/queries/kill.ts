@@ -1,6 +1,6 @@
 import type { JobState } from '../../../job/states.js'
 import { columns, moved } from '../rows.js'
-import { Fragment, fragment, Identifier, join, sql } from '../sql.js'
+import { fragment, Identifier, join, sql } from '../sql.js'
 import { isoTime } from './iso-time.js'
 import type { ActParams } from './operate.js'
 
@@ -114,6 +114,6 @@ export function killQueries(schema: string) {
                json_build_object('from', from_state, 'state', state, 'dlq_reason', $6::text), $4::text
           from answered
       )
-      select state, ${new Fragment('case when $5::text is null then null end')} from answered`,
+      select state, pg_notify($5::text, 'x') from answered`,
   }
 }

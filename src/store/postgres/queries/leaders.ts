@@ -8,6 +8,8 @@ export type LeadRow = [
   hasExpired: string | null,
   hasDeltas: string | null,
   hasOrphans: string | null,
+  hasEvents: string | null,
+  hasDeliveries: string | null,
   activity: string | null,
   nextTimeoutInMs: string | null,
 ]
@@ -52,6 +54,14 @@ export function leaderQueries(schema: string) {
              case when exists (select from led) then
                exists (select from ${table('operations')}
                         where state = 'running' and (runner is null or runner_until < now())) end,
+             case when exists (select from led) then exists (select from ${table('event_outbox')}) end,
+             case when exists (select from led) then
+               exists (select from ${table('webhooks')} w
+                        where (w.state = 'active' and w.cursor_position < (select last_position from ${table('event_head')})
+                               and (w.digest_ms is null or w.digest_at <= now()))
+                           or exists (select from ${table('deliveries')} d
+                                       where d.webhook_id = w.id and d.state = 'pending' and d.next_at <= now()
+                                         and (d.type = 'test' or (w.state = 'active' and w.held_until <= now())))) end,
              case when exists (select from led) then
                (select last_value::text from ${table('job_ids')}) || '/' || (${ringBytes}) end,
              case when exists (select from led) then

@@ -174,6 +174,19 @@ export function rescueQueries(schema: string) {
           from told_of r
          where r.verdict in ('handed_back', 'crash_bound', 'crash_limit')
       ),
+      held_events as (
+        insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason)
+        select 'quarantined', r.id, r.queue, r.kind, r.generation, r.verdict
+          from ruled r
+         where r.verdict in ('handed_back', 'crash_bound', 'crash_limit')
+      ),
+      held_counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select r.queue, r.kind, r.verdict, 'quarantined', count(*)
+          from ruled r
+         where r.verdict in ('handed_back', 'crash_bound', 'crash_limit')
+         group by r.queue, r.kind, r.verdict
+      ),
       back as (
         insert into ${table('ready_entries')} (${columns('position', 'slot')})
         select ${moved('r', { handbacks: 'r.handbacks + 1' }, 'r.position', head)}

@@ -25,6 +25,8 @@ export type RetainLookRow = [
   idempotencyKeys: string,
   payloadVersions: string,
   callbacks: string,
+  events: string,
+  deliveries: string,
 ]
 
 const DEFAULTS = DEFAULT_POLICY.retention
@@ -119,6 +121,8 @@ export function retainQueries(schema: string) {
       ${counted(counters)}
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
 
+  const eventsKept = fragment`now() - (select retention_ms from ${table('event_head')}) * interval '1 millisecond'`
+
   return {
     /** Which of the sweeps below have rows to look at, by one probe each. Always answers one row. */
     look: sql<[], RetainLookRow>`
@@ -136,7 +140,9 @@ export function retainQueries(schema: string) {
              exists (select from ${table('dlq_causes')} where count = 0 and last_at < now() - interval '90 days'),
              exists (select from ${table('idempotency_keys')} where created_at < now() - interval '24 hours'),
              exists (select from ${table('payload_versions')} where edited_at < now() - interval '1 day'),
-             exists (select from ${table('callbacks')} where created_at < now() - interval '1 day')`,
+             exists (select from ${table('callbacks')} where created_at < now() - interval '1 day'),
+             (select logged_at from ${table('event_log')} order by position limit 1) < ${eventsKept},
+             exists (select from ${table('deliveries')} where ended_at < now() - interval '3 days')`,
 
     /** By retention class, so that rows kept for years never stand before those kept for a day. */
     terminal: ([0, 1, 2, 3] as const).map((retentionClass) =>
@@ -257,6 +263,20 @@ export function retainQueries(schema: string) {
       requests: forget(table('requests'), fragment`at < now() - interval '1 hour'`),
       counters: forget(counters, fragment`minute < now() - interval '90 days'`),
       idempotencyKeys: forget(table('idempotency_keys'), fragment`created_at < now() - interval '24 hours'`),
+      // Along the positions, oldest first, so that none is missing between two that are there.
+      events: sql<[limit: number], [deleted: string]>`
+      with gone as (
+        delete from ${table('event_log')}
+         where position <= (select max(position)
+                              from (select position, logged_at from ${table('event_log')} order by position limit $1) as oldest
+                             where logged_at < ${eventsKept})
+        returning 1
+      )
+      select count(*) from gone`,
+      deliveries: forget(
+        table('deliveries'),
+        fragment`ended_at < now() - case state when 'delivered' then interval '3 days' else interval '30 days' end`,
+      ),
       aborts: forget(table('aborts'), fragment`at < now() - interval '1 hour'`),
       // Convictions look back 24 h.
       crashes: forget(table('crashes'), fragment`at < now() - interval '25 hours'`),

@@ -13,6 +13,7 @@ export type WorkerParams = [
   kinds: string[],
   concurrency: number,
   version: string,
+  deathTxKinds: string[],
 ]
 
 /** The document that comes with a pulse. */
@@ -42,8 +43,9 @@ export function sessionQueries(schema: string) {
      */
     register: sql<WorkerParams, [registration: string]>`
       insert into ${workers}
-             (registration, name, host, boot_id, pid_namespace, pid, pid_started, queues, kinds, concurrency, version)
-      values (nextval('${new Identifier(schema, 'registrations')}'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             (registration, name, host, boot_id, pid_namespace, pid, pid_started, queues, kinds, concurrency, version,
+              death_tx_kinds)
+      values (nextval('${new Identifier(schema, 'registrations')}'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       returning registration`,
 
     /** Keeps a registration alive. No row: it was ended. */
@@ -116,6 +118,14 @@ export function sessionQueries(schema: string) {
         )}
           from gone g
          where g.handbacks >= 10
+      ),
+      events as (
+        insert into ${new Identifier(schema, 'event_outbox')} (type, job_id, queue, kind, generation, reason)
+        select 'quarantined', id, queue, kind, generation, 'handed_back' from gone where handbacks >= 10
+      ),
+      counted as (
+        insert into ${new Identifier(schema, 'counters')} (queue, kind, reason, what, n)
+        select queue, kind, 'handed_back', 'quarantined', count(*) from gone where handbacks >= 10 group by queue, kind
       )
       select id from gone`,
 

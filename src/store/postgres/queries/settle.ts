@@ -9,28 +9,27 @@ type Numbers = string
 
 type SettledRow = [id: string, state: string]
 
+export type DeathParams = [
+  ids: Numbers,
+  leaseIds: Numbers,
+  reasons: Texts,
+  charges: Numbers,
+  entries: Texts,
+  causes: Texts,
+  errorClasses: Texts,
+  errorMessages: Texts,
+  titles: Texts,
+  /** Whether any of them has reported progress. */
+  reported: boolean,
+]
+
 export interface SettleStatements {
   readonly complete: Statement<[ids: Numbers, leaseIds: Numbers, results: Texts], SettledRow>
   readonly retry: Statement<
     [ids: Numbers, leaseIds: Numbers, delays: Numbers, charges: Numbers, entries: Texts],
     SettledRow
   >
-  readonly dead: Statement<
-    [
-      ids: Numbers,
-      leaseIds: Numbers,
-      reasons: Texts,
-      charges: Numbers,
-      entries: Texts,
-      causes: Texts,
-      errorClasses: Texts,
-      errorMessages: Texts,
-      titles: Texts,
-      /** Whether any of them has reported progress. */
-      reported: boolean,
-    ],
-    SettledRow
-  >
+  readonly dead: Statement<DeathParams, SettledRow>
   readonly snooze: Statement<[ids: Numbers, leaseIds: Numbers, delays: Numbers], SettledRow>
   readonly revoke: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
   readonly handback: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
@@ -85,6 +84,25 @@ export function settleQueries(schema: string) {
       delete from ${new Identifier(schema, 'attempt_state')} s
        using unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
        where s.job_id = g.id and s.lease_id = g.lease_id`,
+
+    /** Says in the history of a death just written what could not be done along with it. */
+    noteDeath: sql<[id: string, leaseId: string, entry: string], []>`
+      with archived as (
+        update ${new Identifier(schema, 'dlq_entries')}
+           set history = ${new Identifier(schema, 'append_history')}(history, $3)
+         where id = $1 and lease_id = $2
+      )
+      update ${new Identifier(schema, 'terminal_entries')}
+         set history = ${new Identifier(schema, 'append_history')}(history, $3)
+       where id = $1 and lease_id = $2 and state = 'failed'`,
+
+    /** Which transaction this is; fails in one that can only be rolled back. */
+    transactionId: sql<[], [id: string]>`
+      select pg_current_xact_id()`,
+
+    /** Limits what a transaction may take; these last until its end. */
+    limitTransaction: sql<[ms: string], [statement: string, idle: string]>`
+      select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $1, true)`,
 
     /** A cancelled job's handler has ended. */
     handlerEnded: sql<[id: string, leaseId: string], []>`
@@ -395,6 +413,14 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
         )}
           from gone g
          where g.handbacks >= 10
+      ),
+      events as (
+        insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason)
+        select 'quarantined', id, queue, kind, generation, 'handed_back' from gone where handbacks >= 10
+      ),
+      counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select queue, kind, 'handed_back', 'quarantined', count(*) from gone where handbacks >= 10 group by queue, kind
       )
       select id, case when handbacks < 10 then 'available' else 'quarantined' end from gone`,
 
@@ -428,6 +454,10 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
       events as (
         insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason)
         select 'undecodable', id, queue, kind, generation, left(held_reason, 500) from gone
+      ),
+      counted as (
+        insert into ${table('counters')} (queue, kind, reason, what, n)
+        select queue, kind, 'undecodable', 'undecodable', count(*) from gone group by queue, kind
       )
       select id, 'undecodable' from gone`,
 
