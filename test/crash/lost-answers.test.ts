@@ -177,6 +177,36 @@ describeStore('a connection that is cut around a statement', ({ url, given, chec
       expect(Number(seed[0]?.[0])).toBeLessThanOrEqual(1)
     })
 
+    it('writes a death and what goes along with it in its transaction exactly once', async () => {
+      await db.script('create table public.along (job_id bigint)')
+      const [end] = ENDS['dead'] as [JobEnd, string]
+      const all: string[] = []
+      await cutting(/^commit$/, async () => {
+        const [id] = await given.jobs(1)
+        all.push(id as string)
+        const job = await claimOf(id as string)
+
+        const settled = await session.settleDeath(
+          { job, end },
+          {
+            patienceMs: 5_000,
+            failed: () => ERROR,
+            inTransaction: async (tx) => void (await tx.query('insert into public.along values ($1)', [id])),
+          },
+        )
+
+        expect(['applied', 'already_applied']).toContain(settled.outcome)
+      })
+
+      expect(await checker.expectExactly(all)).toMatchObject({ left: 0 })
+      expect(await checker.census()).toEqual({ archived: CUTS })
+      const along = await db.runRaw<[], [string]>(
+        { name: 'along', text: 'select job_id from public.along order by job_id' },
+        [],
+      )
+      expect(along.flat()).toEqual(all)
+    })
+
     it('hands a job back once', async () => {
       const [id] = await given.jobs(1)
       await cutting(/delete from "spillway"\."leases_\d"/, async () => {
