@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { eventQueries } from '../../src/store/postgres/queries/events.js'
 import { sql } from '../../src/store/postgres/sql.js'
-import type { EventFilter, LoggedEvent } from '../../src/store/store.js'
+import type { ClaimedJob, EventFilter, LoggedEvent, WorkerSession } from '../../src/store/store.js'
 import { describeStore } from '../support/store.js'
+import { workerInfo } from '../support/worker-info.js'
 import { listenFor, lockWaits } from './heard.js'
 
 const act = { actor: 'ann' }
@@ -142,6 +143,27 @@ describeStore('the event log', ({ store, given, db, clock, schema, url, inTransa
     const end = BigInt(await start())
 
     expect(await heard.close()).toEqual([`v|${end - 1n}`, `v|${end}`])
+  })
+
+  it.each<[string, (session: WorkerSession, job: ClaimedJob) => Promise<unknown>]>([
+    ['hands it back', (session, job) => session.settle([{ job, end: { event: 'handback' } }])],
+    ['no longer holds what it claimed', (session) => session.beat([])],
+    ['ends', (session) => session.end()],
+  ])('tells of a job that is held when a worker %s for the tenth time, and counts it', async (_, act) => {
+    const before = await start()
+    const { id } = await given.job({ handbacks: 9 })
+    const session = await store.register(workerInfo())
+    const [job] = await session.claim('default', 1)
+    await act(session, job as ClaimedJob)
+    await session.close()
+    await store.sequenceEvents(100)
+
+    const events = await behind(before)
+
+    expect((await store.getJob(id))?.state).toBe('quarantined')
+    expect(events).toMatchObject([{ type: 'quarantined', jobId: id, reason: 'handed_back' }])
+    const counters = sql<[], string[]>`select what, reason, n from spillway.counters`
+    expect(await db.run(counters, [])).toEqual([['quarantined', 'handed_back', '1']])
   })
 
   it('keeps events for its retention, in bounded passes, oldest first', async () => {

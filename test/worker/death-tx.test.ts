@@ -240,16 +240,20 @@ describeStore('what goes along with a death, in its transaction', ({ store, give
       dueAt: new Date(Date.now() + 3_600_000),
       deadline: new Date(Date.now() - 1_000),
     } as const
-    const { id } = await given.job(seed)
+    const ids = await given.jobs(3, seed)
+    const states = () => Promise.all(ids.map(async (id) => (await store.getJob(id))?.state))
+    await store.expireDeadlines(1)
+    const first = await states()
     await store.expireDeadlines(100)
-    const left = (await store.getJob(id))?.state
+    const left = await states()
     await session.end()
     await session.close()
 
     await store.expireDeadlines(100)
 
-    expect(left).toBe('available')
-    expect((await store.getJob(id))?.state).toBe('archived')
+    expect(first.sort()).toEqual(['available', 'scheduled', 'scheduled'])
+    expect(left).toEqual(['available', 'available', 'available'])
+    expect(await states()).toEqual(['archived', 'archived', 'archived'])
   })
 
   it('is written to its end when the worker stops', async () => {

@@ -218,6 +218,19 @@ describeStore('whoever is told of a death', ({ store, given, db, url, clock }) =
     const stored = await store.getJob(id, { payload: true })
     expect(deaths[0]?.job).toEqual(stored)
   })
+
+  it('is given the same where a sweep gave it up and nothing is kept of it', async () => {
+    deaths = []
+    await spillway.queues.set('none', { dlqEnabled: false, retention: { failed: 0 } })
+    const seed = { state: 'scheduled', queue: 'none', payload: { n: 2 } } as const
+    const { id } = await given.job({ ...seed, dueAt: inAnHour(), deadline: new Date(Date.now() - 1_000) })
+
+    await run(inState(id, undefined))
+
+    expect(deaths).toMatchObject([
+      { state: 'gone', reason: 'deadline_exceeded', job: { id, state: 'failed', payload: { n: 2 }, dlq: null } },
+    ])
+  })
 })
 
 function inAnHour(): Date {
