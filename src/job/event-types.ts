@@ -3,6 +3,7 @@ export const EVENT_TYPES = {
   died: 'given up: a dead letter, or failed on a queue that has none',
   quarantined: 'held: it may be what kills its workers, or was handed back ten times in a row',
   undecodable: 'held: its payload cannot be read by the code there is',
+  released: 'let go after it was held',
   imported: 'a dead letter that came from elsewhere',
 } as const
 

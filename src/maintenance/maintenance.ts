@@ -7,6 +7,7 @@ import { Leader } from './leader.js'
 import { runOrphans } from './operations.js'
 import { Promoting } from './promoting.js'
 import { Sending, type SendingOptions } from './sending.js'
+import { Sequencing } from './sequencing.js'
 import { Turning } from './turning.js'
 
 export interface MaintenanceOptions {
@@ -27,8 +28,6 @@ const RETAIN_MS = 60_000
 const PARTITIONS_MS = 3_600_000
 const BATCH = 1_000
 const FOLD_BATCH = 10_000
-/** How soon events are looked for again after some came. */
-const EVENTS_MS = 250
 /** How long stop() waits for a pass under way; what it has begun commits or rolls back without us. */
 const STOP_MS = 2_000
 const NEVER = Number.POSITIVE_INFINITY
@@ -49,6 +48,7 @@ export class Maintenance {
   private readonly promoting: Promoting
   private readonly turning: Turning
   private readonly sending: Sending
+  private readonly sequencing: Sequencing
   private readonly reports: DutyReport
   private readonly duties: Readonly<Record<DutyName, Duty>>
   private stopped: Promise<void> | undefined
@@ -60,6 +60,7 @@ export class Maintenance {
   ) {
     this.promoting = new Promoting(store)
     this.turning = new Turning(store)
+    this.sequencing = new Sequencing(store)
     this.sending = new Sending(
       store,
       options.webhooks ?? {},
@@ -89,12 +90,8 @@ export class Maintenance {
       operations: this.duty('operations', 50, () =>
         runOrphans(store, this.runner, () => this.leader.isLeading && !this.stopped),
       ),
-      events: this.duty('events', 50, async () => {
-        const moved = await store.sequenceEvents(BATCH)
-        // Where nobody listens, nobody else would tell.
-        if (moved > 0) this.duties.webhooks.wake()
-        return moved >= BATCH ? 0 : moved > 0 ? EVENTS_MS : NEVER
-      }),
+      // Where nobody listens, nobody else would tell of new ones.
+      events: this.duty('events', 50, () => this.sequencing.pass(() => this.duties.webhooks.wake())),
       webhooks: this.duty('webhooks', 50, async () => ((await this.sending.pass()) > 0 ? 0 : NEVER)),
     }
   }

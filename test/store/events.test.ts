@@ -1,3 +1,4 @@
+import { until } from 'spillway/testing'
 import { expect, it } from 'vitest'
 import { eventQueries } from '../../src/store/postgres/queries/events.js'
 import { sql } from '../../src/store/postgres/sql.js'
@@ -13,6 +14,14 @@ describeStore('the event log', ({ store, given, db, clock, schema, url, inTransa
   const write = sql<[job: string, type: string], []>`
     insert into spillway.event_outbox (type, job_id, queue, kind, generation, reason, cause, message)
     values ($2, $1, 'billing', 'charge', 0, 'skipped', 'c', 'no')`
+
+  /** How many blocks the sequencer reads for one pass between two looks from the beginning. */
+  const blocksRead = sql<
+    [],
+    [plan: string]
+  >`explain (analyze, buffers, format json) select spillway.sequence_events(1000)`
+  const lookAgainIn = sql<[seconds: number], []>`
+    update spillway.event_head set outbox_look_at = now() + $1 * interval '1 second'`
 
   const happen = async (job: string, type = 'died') => void (await db.run(write, [job, type]))
   const start = async () => (await store.eventHead()).position
@@ -66,7 +75,7 @@ describeStore('the event log', ({ store, given, db, clock, schema, url, inTransa
       return behind(before)
     })
 
-    await store.sequenceEvents(100)
+    await until(() => store.sequenceEvents(100))
 
     expect(jobsOf(early)).toEqual(['2'])
     expect(jobsOf(await behind(early.at(-1)?.position ?? ''))).toEqual(['1'])
@@ -97,7 +106,7 @@ describeStore('the event log', ({ store, given, db, clock, schema, url, inTransa
       await happen('2')
       await store.sequenceEvents(100)
     })
-    await store.sequenceEvents(100)
+    await until(() => store.sequenceEvents(100))
 
     const [first, second] = await behind(before)
 
@@ -131,6 +140,32 @@ describeStore('the event log', ({ store, given, db, clock, schema, url, inTransa
 
     expect(first).toEqual({ events: [], position: String(BigInt(before) + 10_000n), isEnd: false })
     expect(jobsOf(await behind(before, { queue: 'rare' }))).toEqual(['12000'])
+  })
+
+  it('stays as quick as it was while somebody reads for hours', async () => {
+    const blocks = await inTransaction(async (tx) => {
+      await tx.execute('set transaction isolation level repeatable read')
+      await tx.execute('select from spillway.event_outbox')
+      await db.script(`
+        insert into spillway.event_outbox (type, job_id, queue, kind, generation)
+        select 'died', n, 'q', 'k', 0 from generate_series(1, 20000) n`)
+      while ((await store.sequenceEvents(1_000)) > 0);
+      await db.run(lookAgainIn, [3_600])
+      const [plan] = await db.transaction(async (other) => {
+        // The first time it also reads the catalogue.
+        await other.run(write, ['1', 'died'])
+        await other.run(blocksRead, [])
+        await other.run(write, ['2', 'died'])
+        return other.run(blocksRead, [])
+      })
+      return (JSON.parse(plan![0]) as [{ Plan: { 'Shared Hit Blocks': number } }])[0].Plan['Shared Hit Blocks']
+    })
+    const late = await store.sequenceEvents(1_000)
+    await db.run(lookAgainIn, [0])
+
+    expect(late).toBe(0)
+    // A walk over the 20,000 that are deleted reads hundreds.
+    expect(blocks).toBeLessThan(100)
   })
 
   it('tells once of each batch', async () => {

@@ -82,7 +82,7 @@ export function eventsCommand(program: Command): void {
 function filterFlags(command: Command): Command {
   return command
     .option('--after <position>', 'only what stands behind this position')
-    .option('--type <type>', 'died, quarantined, undecodable or imported; may be given again', collect)
+    .option('--type <type>', 'died, quarantined, undecodable, released or imported; may be given again', collect)
     .option('--queue <name>', 'of this queue')
     .option('--kind <name>', 'of this kind')
 }

@@ -5,6 +5,10 @@
 create table {{schema}}.event_head (
   one boolean primary key default true check (one),
   last_position bigint not null default 0,
+  -- Up to which id the outbox was emptied. While somebody reads for hours, what was deleted stays in the index, so that
+  -- the outbox is looked at above it, and from its beginning, for what committed late, only now and then.
+  outbox_floor bigint not null default 0,
+  outbox_look_at timestamptz not null default '-infinity',
   retention_ms bigint not null default 604800000 check (retention_ms >= 60000)
 );
 insert into {{schema}}.event_head default values;
@@ -28,22 +32,35 @@ create index event_log_job on {{schema}}.event_log (job_id);
 
 -- Moves at most `batch` committed events from the outbox to the end of the log, and tells of them. Positions have no
 -- gaps, and one that is visible has all lower ones before it: the head is held until the commit. An event that commits
--- late gets a late position.
+-- late gets a late position, a second later.
 create function {{schema}}.sequence_events(batch integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  began timestamptz := clock_timestamp();
+  look_at timestamptz;
+  low bigint;
   head bigint;
+  top bigint;
   moved bigint;
 begin
   -- Before the lock, which is a write: idle, nothing is written.
-  if not exists (select from {{schema}}.event_outbox) then
+  select case when began < outbox_look_at then outbox_floor else 0 end into low from {{schema}}.event_head;
+  -- Along the index: a scan of the table would walk over what is deleted, too.
+  perform id from {{schema}}.event_outbox where id > low order by id limit 1;
+  if not found then
+    if low = 0 and clock_timestamp() - began > interval '5 milliseconds' then
+      update {{schema}}.event_head set outbox_look_at = clock_timestamp() + 20 * (clock_timestamp() - began);
+    end if;
     return 0;
   end if;
-  select last_position into head from {{schema}}.event_head for update;
+  select last_position, outbox_look_at, case when began < outbox_look_at then outbox_floor else 0 end
+    into head, look_at, low
+    from {{schema}}.event_head for update;
+  began := clock_timestamp();
   -- A statement of its own: it sees what the holder before has moved.
   with taken as (
     delete from {{schema}}.event_outbox
-     where id = any (array(select id from {{schema}}.event_outbox order by id limit batch for update skip locked))
+     where id = any (array(select id from {{schema}}.event_outbox where id > low order by id limit batch for update skip locked))
     returning id, at, type, job_id, queue, kind, generation, reason, cause, message
   ),
   placed as (
@@ -51,11 +68,15 @@ begin
            (position, id, at, type, job_id, queue, kind, generation, reason, cause, message)
     select head + row_number() over (order by id), id, at, type, job_id, queue, kind, generation, reason, cause, message
       from taken
-    returning 1
+    returning id
   )
-  select count(*) into moved from placed;
+  select count(*), max(id) into moved, top from placed;
   if moved > 0 then
-    update {{schema}}.event_head set last_position = head + moved;
+    update {{schema}}.event_head
+       set last_position = head + moved,
+           outbox_floor = greatest(outbox_floor, top),
+           outbox_look_at = case when low > 0 then look_at
+                                 else clock_timestamp() + greatest(interval '1 second', 20 * (clock_timestamp() - began)) end;
     perform pg_notify('{{channel}}', 'v|' || head + moved);
   end if;
   return moved;

@@ -26,6 +26,7 @@ const TIMES = {
   crashes: ['at'],
   counters: ['minute'],
   event_outbox: ['at'],
+  event_head: ['outbox_look_at'],
   event_log: ['at', 'logged_at'],
   webhooks: ['digest_at', 'held_until', 'created_at', 'updated_at'],
   deliveries: ['next_at', 'created_at', 'ended_at'],
