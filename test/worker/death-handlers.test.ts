@@ -123,4 +123,23 @@ describeStore('death handlers', ({ store, url }) => {
 
     expect(await endedFirst).toBe(true)
   })
+
+  it('are not the only ones who hear of it soon: the worker that wrote it sees to the event', async () => {
+    await start({})
+    const { position } = await store.eventHead()
+    const { id } = await spillway.enqueue(job, {})
+    await archived(id)
+
+    // Long before the leader of the maintenance looks by itself, which is every 5 s.
+    const head = await until(
+      async () => {
+        const now = await store.eventHead()
+        return now.position !== position && now
+      },
+      { within: '2s' },
+    )
+
+    const { events } = await store.readEvents({}, position, 10)
+    expect(events.map(({ jobId, position: at }) => [jobId, at])).toEqual([[id, head.position]])
+  })
 })
