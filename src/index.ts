@@ -174,7 +174,6 @@ export type { RetryOptions } from './client/retry.js'
 export type { WebhookOptions } from './client/webhook-options.js'
 export type { Webhook, WebhookChanges, Webhooks, WebhookWithSecret } from './client/webhooks.js'
 export type { Backoff } from './job/backoff.js'
-export type { DeathEvent, DeathHandler, DeathTransaction, DeathTxHandler } from './job/death.js'
 export {
   type Callback,
   CallbackFailed,
@@ -185,6 +184,7 @@ export {
   type CallbackState,
   type WaitedFor,
 } from './job/callback.js'
+export type { DeathEvent, DeathHandler, DeathTransaction, DeathTxHandler } from './job/death.js'
 export {
   defineJob,
   type Handler,

@@ -157,7 +157,8 @@ export class Maintenance {
   }
 
   private async timeOut(): Promise<number> {
-    const { timedOut, nextInMs } = await this.store.timeOutCallbacks(BATCH)
+    const { timedOut, nextInMs } = await this.store.timeOutCallbacks(BATCH, this.options.onDeaths)
+    if (timedOut > 0) this.duties.events.wake()
     if (timedOut >= BATCH) return 0
     // A ms more, because both clocks are read in whole ones.
     return nextInMs === null ? NEVER : nextInMs + 1

@@ -340,8 +340,13 @@ export interface Upkeep {
   /**
    * Jobs whose callback was not answered in time: → retryable, or archived with `callback_timeout` where no attempt is
    * left; at most `limit`. `nextInMs`: until the next times out, null when none does.
+   *
+   * @param onDeaths - Told of the deaths, once they are durable.
    */
-  timeOutCallbacks(limit: number): Promise<{ readonly timedOut: number; readonly nextInMs: number | null }>
+  timeOutCallbacks(
+    limit: number,
+    onDeaths?: (deaths: readonly DeathEvent[]) => void,
+  ): Promise<{ readonly timedOut: number; readonly nextInMs: number | null }>
   /** Where new rows go from now on, where a slot is full or old; carries stragglers forward; truncates drained slots. */
   turnRings(): Promise<Turned>
   /** Makes partitions ahead. */

@@ -22,6 +22,8 @@ export const NOTICES = [
   { way: 'deadline passed while it ran', onDeath: WORKER, event: 'died', counter: 'arrived, deadline_exceeded' },
   { way: 'deadline passed when it was claimed', onDeath: WORKER, event: 'died', counter: 'arrived, deadline_exceeded' },
   { way: 'deadline passed while it waited', onDeath: SWEEP, event: 'died', counter: 'arrived, deadline_exceeded' },
+  { way: 'callback not answered in time, no attempt left', onDeath: SWEEP, event: 'died', counter: 'arrived, callback_timeout' },
+  { way: 'callback failed by its answer, no attempt left', onDeath: '–', event: 'died', counter: 'arrived, attempts_exhausted' },
   { way: 'killed by an operator', onDeath: '–', event: 'died', counter: 'arrived, the operator’s text' },
   { way: 'failed, then moved', onDeath: '–', event: 'died', counter: 'arrived, the operator’s text' },
   { way: 'imported', onDeath: '–', event: 'imported', counter: 'arrived, imported' },

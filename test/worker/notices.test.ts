@@ -1,7 +1,9 @@
 import { type DeathEvent, defineJob, type JobHandler, revoke, Spillway, skip, type Worker } from 'spillway'
 import { until } from 'spillway/testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { CallbackFailure } from '../../src/job/callback.js'
 import { sql } from '../../src/store/postgres/sql.js'
+import { callbackSession } from '../store/callback-session.js'
 import { NOTICES, type Way } from '../support/notices.js'
 import { describeStore } from '../support/store.js'
 
@@ -55,6 +57,16 @@ describeStore('whoever is told of a death', ({ store, given, db, url, clock }) =
     return operation.id
   }
 
+  /** A job that waits for a callback, on its last attempt. */
+  const waiting = async (timeoutMs: number, then?: (token: string) => Promise<unknown>): Promise<string> => {
+    const opened = await callbackSession(store, given)
+    const { job: waits, callback } = await opened.waiting({ maxAttempts: 1 }, timeoutMs)
+    await then?.(callback.token)
+    await opened.session.end()
+    await opened.session.close()
+    return waits.id
+  }
+
   const WAYS: Readonly<Record<Way, () => Promise<unknown>>> = {
     'attempts exhausted': async () => run(inState(await enqueue('throw'), 'archived')),
     'time-out of the last attempt': async () => run(inState(await enqueue('hang', { timeout: 50 }), 'archived')),
@@ -75,6 +87,15 @@ describeStore('whoever is told of a death', ({ store, given, db, url, clock }) =
     'deadline passed while it waited': async () => {
       const { id } = await given.job({ state: 'scheduled', dueAt: inAnHour(), deadline: new Date(Date.now() - 1_000) })
       await run(inState(id, 'archived'))
+    },
+    'callback not answered in time, no attempt left': async () => {
+      const id = await waiting(1)
+      await run(inState(id, 'archived'))
+    },
+    'callback failed by its answer, no attempt left': async () => {
+      await waiting(3_600_000, (token) =>
+        store.failCallback(token, { name: 'Error', message: 'no', code: null } as CallbackFailure),
+      )
     },
     'killed by an operator': async () => spillway.jobs.kill((await given.job()).id, { reason: 'the operator’s text' }),
     'failed, then moved': async () =>

@@ -12,6 +12,7 @@ import { HELD_STATES, type JobState, LIVE_STATES } from '../../job/states.js'
 import type { Answered, Answering, Upkeep } from '../store.js'
 import { MAX_TRIES, moving, performing } from './acting.js'
 import type { Database } from './database.js'
+import { type SweptRow, sweptDeath } from './dead-row.js'
 import { dateOf } from './job-row.js'
 import { channelOf } from './notices.js'
 import { type AnsweredRow, callbackQueries, type ExtendedRow, type LookRow } from './queries/callbacks.js'
@@ -107,10 +108,14 @@ export function answering(db: Database, schema: string): Answering & Pick<Upkeep
       return { ...(await answered(row)), waitsUntil: dateOf(row[4]) }
     },
 
-    async timeOutCallbacks(limit) {
+    async timeOutCallbacks(limit, onDeaths) {
       const batch = Math.min(limit, MAX_BATCH)
-      const [row] = await perform(() => db.run(failures.timeOut, [batch, channel]))
-      const [timedOut, nextInMs] = row!
+      const rows = onDeaths
+        ? await perform(() => db.run(failures.timeOutTelling, [batch, channel]))
+        : await perform(() => db.run(failures.timeOut, [batch, channel]))
+      const [timedOut, nextInMs] = rows[0]!
+      const deaths = rows.flatMap((row) => (row[2] ? [sweptDeath(row.slice(2) as SweptRow)] : []))
+      if (deaths.length > 0) onDeaths?.(deaths)
       return { timedOut: Number(timedOut), nextInMs: nextInMs === null ? null : Math.max(0, Number(nextInMs)) }
     },
   }

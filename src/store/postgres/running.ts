@@ -1,7 +1,7 @@
 import type { Running, Settlement, WorkerInfo, WorkerSession } from '../store.js'
 import type { Database } from './database.js'
-import { channelOf } from './notices.js'
 import { DeathWriter } from './death-writer.js'
+import { channelOf } from './notices.js'
 import type { Notifier } from './notifier.js'
 import { callbackQueries } from './queries/callbacks.js'
 import { claimQueries } from './queries/claim.js'

@@ -1,7 +1,7 @@
 import type { Lead, Upkeep } from '../store.js'
 import { answering } from './answering.js'
 import type { Database } from './database.js'
-import { expiredOf } from './dead-row.js'
+import { sweptDeath } from './dead-row.js'
 import { channelOf } from './notices.js'
 import { deadlineQueries } from './queries/deadlines.js'
 import { foldQueries } from './queries/fold.js'
@@ -61,7 +61,7 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
       const [early] = await db.run(deadlines.hurry, [atMost, channel])
       const moved = Number(early![0])
       if (!onDeaths) return moved + Number((await db.run(deadlines.expire, [atMost]))[0]![0])
-      const deaths = (await db.run(deadlines.expireTelling, [atMost])).map(expiredOf)
+      const deaths = (await db.run(deadlines.expireTelling, [atMost])).map(sweptDeath)
       if (deaths.length > 0) onDeaths(deaths)
       return moved + deaths.length
     },

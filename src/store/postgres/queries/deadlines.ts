@@ -1,11 +1,8 @@
-import type { JobDetail, JobRow } from '../job-row.js'
+import type { SweptRow } from '../dead-row.js'
 import { columns, moved } from '../rows.js'
 import { fragment, Identifier, sql } from '../sql.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
-
-/** A job that has just died, in the order of `JobRow`, its state being where it went. */
-export type ExpiredRow = [...JobRow, ...JobDetail]
 
 export function deadlineQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
@@ -129,7 +126,7 @@ ${expired}
       select count(*) from gone`,
 
     /** The same, answering what died: one row each. */
-    expireTelling: sql<[limit: number], ExpiredRow>`
+    expireTelling: sql<[limit: number], SweptRow>`
 ${expired}
       select ${jobColumns('job')}, job.payload, array_to_json(job.history), null::json, job.progress, job.origin_id
         from (select ${moved(
@@ -147,6 +144,7 @@ ${expired}
           "'DeadlineExceeded' as error_class",
           't.message as error_message',
           't.progress',
+          'null::json as callback',
         )}
                 from told t) as job`,
 

@@ -1,6 +1,8 @@
+import type { SweptRow } from '../dead-row.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, sql } from '../sql.js'
 import type { AnsweredRow } from './callbacks.js'
+import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
 
 export type FailParams = [
@@ -53,6 +55,30 @@ export function failedCallbackQueries(schema: string) {
         returning ${moved('w', {}, 'w.lease_id', 'w.started_at', 'w.progress', 'w.callback_id', 'w.callback_name', 'w.retry_delay_ms')}
       )`
 
+  const timingOut = failing(schema, {
+    gone: gone(
+      fragment`where w.ctid = any (array(
+               select ctid
+                 from ${waiting}
+                where waits_until <= now()
+                order by waits_until
+                limit $1
+                  for update skip locked))`,
+    ),
+    state: fragment`'timed_out'`,
+    answer: fragment`null`,
+    answerId: fragment`null`,
+    channel: fragment`$2::text`,
+    reason: fragment`'callback_timeout'`,
+    name: new Fragment(`'${LATE.name}'::text`),
+    message: fragment`'the callback "' || g.callback_name || '" was not answered in time'`,
+    code: fragment`null::text`,
+    causeText: new Fragment(`'${LATE.causeText}'::text`),
+    title: new Fragment(`'${LATE.name}: ${LATE.causeText}'`),
+  })
+  const timedOut = fragment`(select count(*) from gone),
+             (select date_part('epoch', min(waits_until) - now()) * 1000 from ${waiting} where waits_until > now())`
+
   return {
     /**
      * waiting → retryable, or archived where no attempt is left (failed on a queue without a dead-letter queue, gone and
@@ -88,30 +114,41 @@ export function failedCallbackQueries(schema: string) {
      * the next times out, null when none does.
      */
     timeOut: sql<[limit: number, channel: string], [timedOut: string, nextInMs: string | null]>`
-      with ${failing(schema, {
-        gone: gone(
-          fragment`where w.ctid = any (array(
-                   select ctid
-                     from ${waiting}
-                    where waits_until <= now()
-                    order by waits_until
-                    limit $1
-                      for update skip locked))`,
-        ),
-        state: fragment`'timed_out'`,
-        answer: fragment`null`,
-        answerId: fragment`null`,
-        channel: fragment`$2::text`,
-        reason: fragment`'callback_timeout'`,
-        name: new Fragment(`'${LATE.name}'::text`),
-        message: fragment`'the callback "' || g.callback_name || '" was not answered in time'`,
-        code: fragment`null::text`,
-        causeText: new Fragment(`'${LATE.causeText}'::text`),
-        title: new Fragment(`'${LATE.name}: ${LATE.causeText}'`),
-      })}
-      select (select count(*) from gone),
-             (select date_part('epoch', min(waits_until) - now()) * 1000 from ${waiting} where waits_until > now())
+      with ${timingOut}
+      select ${timedOut}
        where (select count(*) from told) >= 0`,
+
+    /** The same, with the jobs that died of it: one row each, and one with nulls where none did. */
+    timeOutTelling: sql<
+      [limit: number, channel: string],
+      [timedOut: string, nextInMs: string | null, ...SweptRow] | [timedOut: string, nextInMs: string | null, id: null]
+    >`
+      with ${timingOut}
+      select summary.timed_out, summary.next_in_ms, ${jobColumns('job')}, job.payload, array_to_json(job.history), null::json,
+             job.progress, job.origin_id
+        from (select ${timedOut} where (select count(*) from told) >= 0) as summary(timed_out, next_in_ms)
+        left join (select ${moved(
+          'r',
+          {
+            attempt: 'r.attempt + 1 as attempt',
+            handbacks: '0 as handbacks',
+            history: `${new Identifier(schema, 'append_history').quoted}(r.history, r.entry) as history`,
+          },
+          'r.state',
+          'r.started_at',
+          'now() as finalized_at',
+          'r.lease_id',
+          'null::text as reason',
+          "'callback_timeout' as dlq_reason",
+          'now() as dlq_at',
+          'r.run_lease as original_run_lease',
+          'r.cause',
+          `'${LATE.name}' as error_class`,
+          'left(r.message, 500) as error_message',
+          'r.progress',
+          'null::json as callback',
+        )}
+                     from dying r) as job on true`,
   }
 }
 
