@@ -20,7 +20,7 @@ export interface SpillwayOptions {
   readonly actor?: string
   /** Largest payload, in UTF-8 bytes. Default: 1 MiB. */
   readonly maxPayloadBytes?: number
-  /** Connections for everything but workers, which have four of their own. Default: 10. */
+  /** Connections for everything but workers, which have four of their own, and two more for kinds with `onDeathTx`. Default: 10. */
   readonly maxConnections?: number
   /** Whether statements are prepared under names. Default: true. */
   readonly prepare?: boolean

@@ -67,6 +67,7 @@ export class Events {
    *
    * At least once: keep the `position` of the last event that was dealt with and begin again after it. A position once
    * passed never hides an event, however late its transaction commits. While the database is away it waits and goes on.
+   * It holds one connection, to hear of new events.
    *
    * @throws `invalid_option` as {@link list}.
    *

@@ -101,8 +101,9 @@ export interface JobOptions {
   /** Integers beyond 2^53 are taken and given as BigInt instead of being refused. Default: false. */
   readonly bigint?: boolean
   /**
-   * Runs in the transaction that writes a death of this kind, when the worker writes it: a death by an operator, or while
-   * no live worker has this definition, runs none. Such deaths are written one by one, so it costs speed.
+   * Runs in the transaction that writes a death of this kind, when the worker writes it: a death by an operator, of a job
+   * that waits for a callback, or while no live worker has this definition, runs none. Such deaths are written one by one,
+   * so it costs speed.
    */
   readonly onDeathTx?: DeathTxHandler
 }
