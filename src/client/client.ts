@@ -16,6 +16,7 @@ import { type OperationHandle, Operations } from './operations.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { toExecutor } from './transaction.js'
+import { Undecodable } from './undecodable.js'
 import { WorkersList } from './workers-list.js'
 
 export interface ClientOptions {
@@ -56,6 +57,7 @@ export class Client {
   readonly workers: WorkersList
   readonly audit: Audit
   readonly callbacks: Callbacks
+  readonly undecodable: Undecodable
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
@@ -71,6 +73,7 @@ export class Client {
     this.workers = new WorkersList(store)
     this.audit = new Audit(store)
     this.callbacks = new Callbacks(store)
+    this.undecodable = new Undecodable(store, actor)
   }
 
   /**

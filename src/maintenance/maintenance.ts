@@ -21,6 +21,11 @@ const RESCUE_MS = 15_000
 const RETAIN_MS = 60_000
 const PARTITIONS_MS = 3_600_000
 const BATCH = 1_000
+/** How often kinds are looked for that nobody serves, at most and at least. */
+const UNSERVED_MS = 30_000
+const UNSERVED_SOON_MS = 1_000
+/** Some kind has waited for long enough, and its jobs, which came later, have not. */
+const UNSERVED_YOUNG_MS = 5_000
 const FOLD_BATCH = 10_000
 /** How long stop() waits for a pass under way; what it has begun commits or rolls back without us. */
 const STOP_MS = 2_000
@@ -65,6 +70,7 @@ export class Maintenance {
       rescue: this.duty('rescue', 50, () => this.rescue()),
       deadlines: this.duty('deadlines', 50, async () => ((await store.expireDeadlines(BATCH)) >= BATCH ? 0 : NEVER)),
       callbacks: this.duty('callbacks', 50, () => this.timeOut()),
+      unserved: this.duty('unserved', 500, () => this.unserved()),
       rings: this.duty('rings', 100, () => this.turning.pass()),
       fold: this.duty('fold', 500, async () => ((await store.fold(FOLD_BATCH)) >= FOLD_BATCH ? 0 : NEVER)),
       retain: this.duty('retain', 50, () => this.retain()),
@@ -139,6 +145,13 @@ export class Maintenance {
     return nextInMs === null ? NEVER : nextInMs + 1
   }
 
+  private async unserved(): Promise<number> {
+    const { returned, died, nextInMs } = await this.store.judgeUnserved(this.staleMs, BATCH)
+    if (returned >= BATCH || died >= BATCH) return 0
+    if (nextInMs !== null && nextInMs <= 0) return UNSERVED_YOUNG_MS
+    return Math.min(UNSERVED_MS, Math.max(UNSERVED_SOON_MS, nextInMs ?? UNSERVED_MS))
+  }
+
   private async retain(): Promise<number> {
     const deleted = await this.store.retain(BATCH)
     return Object.values(deleted).some((n) => n >= BATCH) ? 0 : RETAIN_MS
@@ -168,6 +181,7 @@ export type DutyName =
   | 'rescue'
   | 'deadlines'
   | 'callbacks'
+  | 'unserved'
   | 'rings'
   | 'fold'
   | 'retain'

@@ -4,10 +4,15 @@ import { channelOf } from './notices.js'
 import type { Notifier } from './notifier.js'
 import { callbackQueries } from './queries/callbacks.js'
 import { claimQueries } from './queries/claim.js'
+import { servedQueries } from './queries/served.js'
 import { sessionQueries } from './queries/session.js'
 import { settleQueries } from './queries/settle.js'
+import { ASIDE_ROWS, unservedQueries } from './queries/unserved.js'
 import { Session } from './session.js'
 import { Settler } from './settler.js'
+
+/** So much of what was set aside comes back with a registration; the rest with the next pass of maintenance. */
+const BACK_AT_ONCE = 5
 
 /** Workers on PostgreSQL. Each session has connections of its own: one for claims, two for settling. */
 export function running(
@@ -20,6 +25,20 @@ export function running(
   const session = sessionQueries(schema)
   const settle = settleQueries(schema)
   const callbacks = callbackQueries(schema)
+  const served = servedQueries(schema)
+  const unserved = unservedQueries(schema)
+  const channel = channelOf(schema)
+
+  async function bringBack(): Promise<void> {
+    try {
+      for (let n = 0; n < BACK_AT_ONCE; n++) {
+        const [back] = await db.run(unserved.bringBack, [ASIDE_ROWS, channel])
+        if (Number(back?.[0]) < ASIDE_ROWS) return
+      }
+    } catch {
+      // The registration stands, and the next pass of maintenance brings them back.
+    }
+  }
 
   return {
     async register(info: WorkerInfo): Promise<WorkerSession> {
@@ -37,10 +56,12 @@ export function running(
           kinds,
           info.concurrency,
           info.version,
+          info.schemas === undefined ? null : JSON.stringify(info.schemas),
         ],
         // A registration whose answer was lost stays behind without a lease, and is ended when it goes stale.
         { repeatable: true },
       )
+      await bringBack()
       const tell = (notice: Parameters<Notifier['tell']>[0]) => notifier.tell(notice)
       const reported = new Set<string>()
       return new Session({
@@ -48,13 +69,15 @@ export function running(
         claims,
         session,
         callbacks,
+        questions: served,
+        setAside: unserved.setAside,
         settler: new Settler(
           db.lane(2),
           settle,
           preparePartitions,
           tell,
           (group) => group.some(({ job }) => reported.has(job.id)),
-          channelOf(schema),
+          channel,
         ),
         lane: db.lane(1),
         registration: (row as [string])[0],

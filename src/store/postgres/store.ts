@@ -16,6 +16,8 @@ import { producing } from './producing.js'
 import { enqueueQueries } from './queries/enqueue.js'
 import { reporting } from './reporting.js'
 import { running } from './running.js'
+import { serving } from './serving.js'
+import { undecodables } from './undecodables.js'
 import { upkeep } from './upkeep.js'
 
 export interface PostgresStoreOptions {
@@ -94,6 +96,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...reporting(db, schema),
     ...carrying(db, schema, inspection),
     ...answering(db, schema),
+    ...serving(db, schema),
+    ...undecodables(db, schema),
     ...idempotent(db, schema, notifier),
   }
 }

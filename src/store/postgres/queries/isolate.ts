@@ -34,6 +34,8 @@ const TABLES = [
   'operation_rows',
   'operation_canaries',
   'operations',
+  'unserved_kinds',
+  'worker_tasks',
 ] as const
 
 export function isolateQueries(schema: string) {

@@ -13,6 +13,8 @@ export type WorkerParams = [
   kinds: string[],
   concurrency: number,
   version: string,
+  /** `{kind: {version, schema}}`; null where no kind has one. */
+  schemas: string | null,
 ]
 
 /** The document that comes with a pulse. */
@@ -21,6 +23,7 @@ export interface PulseDocument {
   readonly quarantine: string
   readonly now: number
   readonly paused: readonly string[] | null
+  readonly questions: boolean
   readonly aborts: readonly (readonly [jobId: string, leaseId: string, reason: string])[] | null
 }
 
@@ -42,8 +45,9 @@ export function sessionQueries(schema: string) {
      */
     register: sql<WorkerParams, [registration: string]>`
       insert into ${workers}
-             (registration, name, host, boot_id, pid_namespace, pid, pid_started, queues, kinds, concurrency, version)
-      values (nextval('${new Identifier(schema, 'registrations')}'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             (registration, name, host, boot_id, pid_namespace, pid, pid_started, queues, kinds, concurrency, version,
+              schemas)
+      values (nextval('${new Identifier(schema, 'registrations')}'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::json)
       returning registration`,
 
     /** Keeps a registration alive. No row: it was ended. */
@@ -70,6 +74,7 @@ export function sessionQueries(schema: string) {
                'quarantine', c.quarantine_version::text,
                'now', date_part('epoch', clock_timestamp()) * 1000,
                'paused', (select json_agg(queue) from ${queues} where queue = any ($1::text[]) and paused_at is not null),
+               'questions', exists (select from ${new Identifier(schema, 'worker_tasks')} where answer is null),
                'aborts', (select json_agg(json_build_array(job_id::text, lease_id::text, reason))
                             from ${aborts} where registration = $2))::text,
              -1, null, null
