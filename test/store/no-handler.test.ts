@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { unservedQueries } from '../../src/store/postgres/queries/unserved.js'
 import { sql } from '../../src/store/postgres/sql.js'
 import { describeStore } from '../support/store.js'
 
@@ -88,6 +89,16 @@ describeStore('kinds that no worker of their queue serves', ({ store, given, db,
     expect([first.died, died]).toEqual([0, 0])
     expect(await stateOf(job.id)).toBe('available')
     expect(await minutes(2)).toBe(1)
+  })
+
+  it('are not noted where the last worker has gone since its queue was looked up', async () => {
+    await given.job({ kind: 'other' })
+    const { track } = unservedQueries('spillway')
+
+    const next = await db.run(track, [['default'], STALE_MS, 90_000])
+
+    expect(next).toEqual([[null]])
+    expect(await store.unservedKinds()).toEqual([])
   })
 
   it('do not grow older while nobody looks either', async () => {
@@ -185,16 +196,19 @@ describeStore('kinds that no worker of their queue serves', ({ store, given, db,
     await setLimit()
     await given.worker({ kinds: ['test@1'] })
     const changing = await given.job({ kind: 'other' })
+    const aside = await given.job({ kind: 'other', setAside: 1, dueAt: new Date(Date.now() + 3_600_000) })
     const free = await given.job({ kind: 'other' })
     await pass()
     await minutes(2)
 
     await db.transaction(async (tx) => {
       await tx.run(sql<[string], []>`select from spillway.ready_entries where id = $1 for update`, [changing.id])
+      await tx.run(sql<[string], []>`select from spillway.deferred_jobs where id = $1 for update`, [aside.id])
       await minutesOn()
     })
 
-    expect([await stateOf(changing.id), await stateOf(free.id)]).toEqual(['available', 'archived'])
+    const states = await Promise.all([changing, aside, free].map(({ id }) => stateOf(id)))
+    expect(states).toEqual(['available', 'available', 'archived'])
 
     /** Not by the clock, which would wait for the transaction: as if the limit were shorter. */
     async function minutesOn() {

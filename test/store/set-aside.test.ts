@@ -50,6 +50,20 @@ describeStore('a head of rows that nobody serves', ({ store, given, db, clock, c
     await session.close()
   })
 
+  it('that is mixed with what others serve stays where it is', async () => {
+    await given.worker({ kinds: ['test@3'] })
+    await given.jobs(500, { version: 3 })
+    await given.jobs(600, { version: 2 })
+    await given.jobs(1)
+    const session = await old()
+
+    const claimed = await session.claim('default', 1)
+
+    expect(claimed).toHaveLength(1)
+    expect(await aside()).toEqual([])
+    await session.close()
+  })
+
   it('stays where another worker of the queue serves it', async () => {
     await given.jobs(1_000, { version: 2 })
     await given.jobs(1)

@@ -160,6 +160,18 @@ describeStore('undecodable jobs', ({ store, given, db, url, checker }) => {
     expect(await checker.census()).toEqual({ undecodable: 1 })
   })
 
+  it('are told from what is quarantined, also by force', async () => {
+    const quarantined = await given.job({ state: 'quarantined' })
+
+    const { released, refused } = await store.releaseUndecodable([{ id: quarantined.id, fingerprint: null }], true, {
+      actor: 'ada',
+    })
+
+    expect(released).toEqual([])
+    expect(refused).toMatchObject([{ id: quarantined.id, code: 'invalid_state' }])
+    expect(await checker.census()).toEqual({ quarantined: 1 })
+  })
+
   it('are released once, however many release them at the same time', async () => {
     const ids = await given.jobs(20, { state: 'undecodable', payload: { to: 'ada' } })
 
