@@ -110,6 +110,7 @@ export class Maintenance {
     this.promoting.heard(notice, this.duties.promote)
     this.turning.heard(notice, this.duties.rings)
     if (notice.type === 'operation') this.duties.operations.wake()
+    if (notice.type === 'policy') this.duties.unserved.wake()
   }
 
   /** Does one pass of a duty now, whoever leads. Rejects with what it threw. */

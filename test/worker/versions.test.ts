@@ -138,6 +138,27 @@ describeStore('a payload of an older version', ({ store, given, url, checker }) 
     expect(expected.every((run) => runs.get(run) === 1)).toBe(true)
   }, 180_000)
 
+  it('that nobody serves yet keeps no other job waiting, and is run once, soon after somebody serves it', async () => {
+    const runs: string[] = []
+    const count = (_: unknown, { job }: { job: { id: string } }) => void runs.push(job.id)
+    const newer = await given.jobs(AT_THE_HEAD, { version: 2 })
+    const older = await given.jobs(500, { version: 1 })
+    const settings = { queues: { default: { concurrency: 200 } }, poll: 50 }
+
+    const oldOne = spillway.worker({ ...settings, jobs: [defineJob({ kind: 'test' }).handle(count)] })
+    onTestFinished(() => oldOne.stop())
+    await oldOne.start()
+    await until(async () => (await checker.census())['completed'] === 500)
+    const before = [...runs]
+    const newOne = spillway.worker({ ...settings, jobs: [defineJob({ kind: 'test', version: 2 }).handle(count)] })
+    onTestFinished(() => newOne.stop())
+    await newOne.start()
+    await until(async () => (await checker.census())['completed'] === AT_THE_HEAD + 500, { within: '120s', every: 200 })
+
+    expect(before.sort()).toEqual([...older].sort())
+    expect(runs.sort()).toEqual([...older, ...newer].sort())
+  }, 180_000)
+
   it('at the head of the queue, served by others or by nobody, keeps claims under twice their time', async () => {
     const batches = async () => {
       const session = await store.register(workerInfo())

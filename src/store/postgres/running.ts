@@ -35,6 +35,8 @@ export function running(
         const [back] = await db.run(unserved.bringBack, [ASIDE_ROWS, channel])
         if (Number(back?.[0]) < ASIDE_ROWS) return
       }
+      // There is more: maintenance looks at once.
+      notifier.tell({ type: 'policy' })
     } catch {
       // The registration stands, and the next pass of maintenance brings them back.
     }
