@@ -7,6 +7,9 @@ import { describeStore } from '../support/store.js'
 
 const strict = defineJob({ kind: 'test', schema: z.object({ to: z.string() }) })
 const never = { jobs: [] }
+const fail = () => {
+  throw new Error('the handler was entered')
+}
 
 describeStore('undecodable jobs', ({ store, given, db, url, checker }) => {
   const spillway = new Spillway({ url, actor: 'ada' })
@@ -193,6 +196,34 @@ describeStore('undecodable jobs', ({ store, given, db, url, checker }) => {
     const done = await Promise.all(releases)
     expect(done.flatMap(({ succeeded }) => succeeded).sort()).toEqual([...ids].sort())
     expect(await checker.census()).toEqual({ available: 20 })
+  })
+
+  it('are parked by the thousand, each once, over the connections there were', async () => {
+    await given.jobs(5_000, { payloadText: '{"to":9007199254740993}' })
+    const connections = async () =>
+      Number(
+        (
+          await db.run(
+            sql<[], [n: string]>`select count(*) from pg_stat_activity where datname = current_database()`,
+            [],
+          )
+        )[0]?.[0],
+      )
+    const parked: string[] = []
+    const worker = spillway.worker({ queues: { default: { concurrency: 200 } }, poll: 50, jobs: [strict.handle(fail)] })
+    onTestFinished(() => worker.stop())
+    worker.on('parked', ({ job }) => parked.push(job.id))
+    await worker.start()
+    let most = 0
+    await until(async () => {
+      most = Math.max(most, await connections())
+      return (await checker.census())['undecodable'] === 5_000
+    })
+
+    expect(new Set(parked).size).toBe(5_000)
+    expect(parked).toHaveLength(5_000)
+    // The worker's own four, and at most ten each of the two pools.
+    expect(most).toBeLessThanOrEqual(24 + 1)
   })
 
   it('run with the payload that was repaired', async () => {
