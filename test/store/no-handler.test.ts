@@ -101,6 +101,29 @@ describeStore('kinds that no worker of their queue serves', ({ store, given, db,
     expect(await store.unservedKinds()).toEqual([])
   })
 
+  it('are spared by a worker that has come, or the last that has gone, since they were looked for', async () => {
+    const job = await given.job({ kind: 'other', runAt: ago(24 * 3_600_000) })
+    const first = await given.worker({ kinds: ['test@1'] })
+    await db.run(
+      sql`insert into spillway.unserved_kinds (queue, kind, version, waited_ms) values ('default', 'other', 1, 9999999)`,
+      [],
+    )
+    const { expire } = unservedQueries('spillway')
+    const late = () => db.run(expire, [['default'], STALE_MS, 1_000])
+
+    const second = await given.worker({ kinds: ['other@1'] })
+    const served = await late()
+    await db.run(sql<[string], []>`delete from spillway.workers where registration = any ($1::bigint[])`, [
+      `{${first},${second}}`,
+    ])
+    const watchedByNobody = await late()
+    await given.worker({ kinds: ['test@1'] })
+
+    expect([served, watchedByNobody]).toEqual([[['0']], [['0']]])
+    expect(await stateOf(job.id)).toBe('available')
+    expect(await late()).toEqual([['1']])
+  })
+
   it('do not grow older while nobody looks either', async () => {
     await setLimit()
     const job = await given.job({ kind: 'other' })
