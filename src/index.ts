@@ -163,14 +163,24 @@ export {
   type TransactionOption,
 } from './client/client.js'
 export type { DeadLetters } from './client/dead-letters.js'
+export type { DecodingOptions } from './client/decoding.js'
 export type { EventOptions, Events, ListEventsOptions, SubscribeOptions } from './client/events.js'
 export type { FlowOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
-export type { CloneOptions, Jobs } from './client/jobs.js'
+export type { CheckedEdit, CloneOptions, EditPayloadOptions, Jobs } from './client/jobs.js'
 export type { Listing, ListOptions } from './client/listing.js'
 export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
+export type {
+  NotReleasedJob,
+  Release,
+  ReleaseOptions,
+  Undecodable,
+  UndecodableCheck,
+  UndecodableGroup,
+  UndecodableSelector,
+} from './client/undecodable.js'
 export type { WebhookOptions } from './client/webhook-options.js'
 export type { Webhook, WebhookChanges, Webhooks, WebhookWithSecret } from './client/webhooks.js'
 export type { Backoff } from './job/backoff.js'
@@ -236,6 +246,7 @@ export type {
   RegisteredWorker,
   SchemaStatus,
   StoredQueue,
+  UnservedKind,
 } from './store/store.js'
 export { type AbortCause, AttemptAborted } from './worker/attempt.js'
 export { CallbackPending } from './worker/callbacks.js'

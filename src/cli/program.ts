@@ -12,6 +12,7 @@ import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
 import { queuesCommand } from './commands/queues.js'
+import { undecodableCommand } from './commands/undecodable.js'
 import { webhooksCommand } from './commands/webhooks.js'
 import { workCommand } from './commands/work.js'
 import { workersCommand } from './commands/workers.js'
@@ -50,6 +51,7 @@ const COMMANDS = [
   enqueueCommand,
   jobsCommand,
   dlqCommand,
+  undecodableCommand,
   callbacksCommand,
   operationsCommand,
   queuesCommand,

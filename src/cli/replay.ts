@@ -1,4 +1,4 @@
-import type { JobHandler } from '../job/definition.js'
+import { type JobHandler, kindsOf } from '../job/definition.js'
 import { SpillwayError } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { Outcome } from '../job/outcome.js'
@@ -36,7 +36,7 @@ export async function replay(
   handlers: readonly JobHandler[],
   onProgress: (value: unknown) => void,
 ): Promise<Replayed> {
-  const handler = handlers.find(({ definition }) => definition.kind === job.kind)
+  const handler = handlers.find(({ definition }) => kindsOf(definition).includes(job.kind))
   if (!handler || !servedVersions(handler.definition).includes(job.version)) {
     throw new SpillwayError(
       'unknown_kind',

@@ -17,6 +17,7 @@ import { type OperationHandle, Operations } from './operations.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { toExecutor } from './transaction.js'
+import { Undecodable } from './undecodable.js'
 import { Webhooks, type WebhooksOptions } from './webhooks.js'
 import { WorkersList } from './workers-list.js'
 
@@ -61,6 +62,7 @@ export class Client {
   readonly callbacks: Callbacks
   readonly events: Events
   readonly webhooks: Webhooks
+  readonly undecodable: Undecodable
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
@@ -78,6 +80,7 @@ export class Client {
     this.callbacks = new Callbacks(store)
     this.events = new Events(store, actor)
     this.webhooks = new Webhooks(store, actor, webhooks)
+    this.undecodable = new Undecodable(store, actor)
   }
 
   /**

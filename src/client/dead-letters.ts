@@ -24,7 +24,7 @@ import type { GetOptions } from './jobs.js'
 import { Listing, type ListOptions } from './listing.js'
 import type { OperationHandle, Operations } from './operations.js'
 import { checkIdempotencyKey, requestHash } from './request-hash.js'
-import { type RetryOptions, toRetryRequest } from './retry.js'
+import { type RetryOptions, toRetryRequest, withWarning } from './retry.js'
 
 /** The dead-letter queue: jobs that were given up, with all their evidence, and the way back. */
 export class DeadLetters {
@@ -83,7 +83,7 @@ export class DeadLetters {
    */
   async retry(id: string, options: RetryOptions = {}): Promise<Acted> {
     const request = toRetryRequest(options, 'fresh', this.maxPayloadBytes)
-    return this.store.retryJob(checkJobId(id), request, actOf(this.actor, options))
+    return withWarning(this.store, await this.store.retryJob(checkJobId(id), request, actOf(this.actor, options)))
   }
 
   /**

@@ -8,7 +8,8 @@ import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
 import { checkJobFilter } from './filters.js'
 import { Listing, type ListOptions } from './listing.js'
 import { toRunAt, type When } from './moment.js'
-import { type RetryOptions, toRetryRequest } from './retry.js'
+import { checkEdit } from './payload-check.js'
+import { type RetryOptions, toRetryRequest, withWarning } from './retry.js'
 
 export interface GetOptions {
   /** Whether the payload comes along. Default: true. */
@@ -61,7 +62,7 @@ export class Jobs {
    */
   async retry(id: string, options: RetryOptions = {}): Promise<Acted> {
     const request = toRetryRequest(options, 'keep', this.maxPayloadBytes)
-    return this.store.retryJob(checkJobId(id), request, actOf(this.actor, options))
+    return withWarning(this.store, await this.store.retryJob(checkJobId(id), request, actOf(this.actor, options)))
   }
 
   /**
@@ -110,18 +111,19 @@ export class Jobs {
    * Gives a job that was given up, is undecodable, or waits another payload, in the state it is in. What it had before is
    * kept: see {@link payloadVersions}.
    *
-   * @param payload - Anything JSON, with BigInts for integers of any size. Not checked by a schema: the code that runs
-   *   the job does that.
-   * @returns the number of its version, from 2 on.
+   * @param payload - Anything JSON, with BigInts for integers of any size. Checked by the JSON Schema that the job's
+   *   workers publish for its kind and version, where there is one.
+   * @returns the number of its version, from 2 on, and whether it was checked.
    * @throws `payload_refused` with the path, `payload_too_large`; `not_found`; `invalid_state` where it runs, waits for a
    *   callback, is quarantined or has ended otherwise.
    *
    * @example
    * await spillway.jobs.editPayload('800042', { customer: 'c_1', cents: 4200 }, { reason: 'amount was in euros' })
    */
-  async editPayload(id: string, payload: unknown, options: ActOptions = {}): Promise<EditedPayload> {
+  async editPayload(id: string, payload: unknown, options: EditPayloadOptions = {}): Promise<CheckedEdit> {
     const { text } = encodePayload(payload, { maxBytes: this.maxPayloadBytes, bigint: true })
-    return this.store.editPayload(checkJobId(id), text, actOf(this.actor, options))
+    const checked = options.unchecked === true ? false : await checkEdit(this.store, checkJobId(id), text)
+    return { ...(await this.store.editPayload(checkJobId(id), text, actOf(this.actor, options))), checked }
   }
 
   /** Every payload the job had, oldest first, with who changed it and when; empty where nobody did. */
@@ -157,6 +159,16 @@ export class Jobs {
     const { overrides } = toRetryRequest(options, 'fresh', this.maxPayloadBytes)
     return this.store.cloneJob(checkJobId(id), overrides, actOf(this.actor, options))
   }
+}
+
+export interface EditPayloadOptions extends ActOptions {
+  /** Store it whatever the published schema says. Default: false. */
+  readonly unchecked?: boolean | undefined
+}
+
+export interface CheckedEdit extends EditedPayload {
+  /** Whether a published schema has checked it. False: no worker publishes one for the job's kind and version. */
+  readonly checked: boolean
 }
 
 /** What the new job has otherwise than the one it is made of. */

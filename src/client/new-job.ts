@@ -132,6 +132,7 @@ function specOf(kind: string, version = 1): JobSpec {
   }
   return {
     kind: checkText('kind', kind),
+    aliases: [],
     schema: null,
     version,
     upcast: {},

@@ -1,7 +1,7 @@
 import type { Duration } from '../job/duration.js'
 import { checkText } from '../job/payload.js'
 import { checkPolicyPatch, type QueuePolicyPatch, type Retention } from '../job/policy.js'
-import type { Store, StoredQueue } from '../store/store.js'
+import type { Store, StoredQueue, UnservedKind } from '../store/store.js'
 import { type ActOptions, actOf } from './act.js'
 
 /** What {@link Queues.set} takes: any part of a policy, with durations in ms or as `'30d'`, and null for no limit. */
@@ -14,7 +14,10 @@ export interface PolicyInput extends Omit<QueuePolicyPatch, 'retention' | 'crash
 /** Queues and their policy. A queue needs no making: it is there from its first job or setting on. */
 export class Queues {
   constructor(
-    private readonly store: Pick<Store, 'getQueue' | 'listQueues' | 'setQueue' | 'pauseQueue' | 'resumeQueue'>,
+    private readonly store: Pick<
+      Store,
+      'getQueue' | 'listQueues' | 'setQueue' | 'pauseQueue' | 'resumeQueue' | 'unservedKinds'
+    >,
     private readonly actor: string,
   ) {}
 
@@ -26,6 +29,14 @@ export class Queues {
   /** Every queue that has jobs or a policy, by name. */
   async list(): Promise<readonly StoredQueue[]> {
     return this.store.listQueues()
+  }
+
+  /**
+   * Kinds and versions that have available jobs in a queue which live workers take, and which none of these serves; the
+   * longest first. Looked for every 30 s. After `limitMs` their jobs are given up with reason `no_handler`.
+   */
+  async unserved(): Promise<readonly UnservedKind[]> {
+    return this.store.unservedKinds()
   }
 
   /**

@@ -2,10 +2,11 @@ import { checkMaxAttempts, checkPriority } from '../job/definition.js'
 import type { Duration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import { checkText, encodePayload } from '../job/payload.js'
-import type { RetryBudget, RetryOverrides, RetryRequest } from '../store/store.js'
+import type { Acted, Inspecting, RetryBudget, RetryOverrides, RetryRequest, Serving } from '../store/store.js'
 import type { ActOptions } from './act.js'
 import { toDeadline, toRunAt, type When } from './moment.js'
 import { checkOnConflict, type OnConflict } from './new-job.js'
+import { warningOf } from './payload-check.js'
 
 /** What a retry changes about the job beside sending it back; everything left out stays as it is stored. */
 export interface RetryOptions extends ActOptions, When {
@@ -18,7 +19,7 @@ export interface RetryOptions extends ActOptions, When {
   readonly maxAttempts?: number | undefined
   /** A time, or a duration from now. One that has passed is cleared by `fresh` and `extra`, and refused by `keep`. */
   readonly deadline?: Date | Duration | undefined
-  /** In place of the stored payload. Not checked by a schema: the code that runs the job does that. */
+  /** In place of the stored payload. */
   readonly payload?: unknown
   /** When another job has its unique key by now. Default: `fail`. */
   readonly onConflict?: OnConflict | undefined
@@ -43,6 +44,18 @@ export function toRetryRequest(options: RetryOptions, defaultBudget: RetryBudget
     overrides,
     onConflict: checkOnConflict(options.onConflict ?? 'fail'),
     force: options.force ?? false,
+  }
+}
+
+/** The answer of a retry, with a warning where workers publish a schema that its payload does not fit. */
+export async function withWarning(store: Inspecting & Serving, acted: Acted): Promise<Acted> {
+  if (!acted.changed) return acted
+  try {
+    const warning = await warningOf(store, acted.id)
+    return warning === undefined ? acted : { ...acted, warnings: [...(acted.warnings ?? []), warning] }
+  } catch {
+    // The retry is done and has to be told; what could not be asked is only a warning less.
+    return acted
   }
 }
 

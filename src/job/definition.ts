@@ -40,6 +40,8 @@ export type Handler<Output> = (payload: Output, context: HandlerContext) => unkn
 /** A definition as the runtime uses it: everything checked, durations in ms. */
 export interface JobSpec {
   readonly kind: string
+  /** Names the kind had before: jobs stored under them run with the same handler. */
+  readonly aliases: readonly string[]
   readonly schema: StandardSchemaV1 | null
   readonly version: number
   readonly upcast: Upcasters
@@ -79,8 +81,10 @@ export interface JobHandler {
 }
 
 export interface JobOptions {
-  /** The job's name in the store, 1 to 255 characters. Renaming it strands the jobs already stored. */
+  /** The job's name in the store, 1 to 255 characters. To rename it, give the old name as an alias. */
   readonly kind: string
+  /** Names the kind had before. Jobs and dead letters stored under them run with this handler, and keep their name. */
+  readonly aliases?: readonly string[]
   /** Version of the payload's shape, 1 or more. Default: 1. */
   readonly version?: number
   /** For each older version that may still be stored, how to get to the next. */
@@ -126,6 +130,7 @@ export function defineJob(options: JobOptions & { readonly schema?: StandardSche
   const { kind, version = 1, queue = 'default', maxAttempts = 20, priority = 50, tags = [] } = options
   const definition: JobSpec = {
     kind: checkText('kind', kind),
+    aliases: checkAliases(kind, options.aliases ?? []),
     schema: options.schema ?? null,
     version: whole('version', version, 1, 32_767),
     upcast: checkUpcast(options.upcast ?? {}, version),
@@ -159,6 +164,20 @@ export function checkTags(tags: unknown): readonly string[] {
   if (tags.length > 100)
     throw new SpillwayError('invalid_option', `cannot use ${tags.length} tags: at most 100 are accepted`)
   return [...new Set(tags.map((tag: unknown) => checkText('tag', tag)))]
+}
+
+/** The kinds of stored jobs that a definition runs: its own, and the names it had before. */
+export function kindsOf({ kind, aliases }: Pick<JobSpec, 'kind' | 'aliases'>): readonly string[] {
+  return [kind, ...aliases]
+}
+
+function checkAliases(kind: string, aliases: readonly string[]): readonly string[] {
+  const checked = [...new Set(aliases.map((alias) => checkText('alias', alias)))]
+  if (!checked.includes(kind)) return checked
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot use ${shown(kind)} as an alias of itself: the names the kind had before are accepted`,
+  )
 }
 
 function whole(name: string, value: unknown, min: number, max: number): number {

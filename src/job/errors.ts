@@ -24,6 +24,8 @@ export const ERRORS = {
   deadline_passed: { status: 409, exit: 4 },
   generation_cap: { status: 409, exit: 4 },
   fingerprint_quarantined: { status: 423, exit: 4 },
+  undecodable: { status: 409, exit: 4 },
+  not_checked: { status: 409, exit: 4 },
   not_undoable: { status: 409, exit: 4 },
   idempotency_key_reused: { status: 422, exit: 4 },
   idempotency_in_progress: { status: 409, exit: 4 },

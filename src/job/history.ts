@@ -60,7 +60,8 @@ export type HistoryEntry =
   | (EntryBase & ByOperator & RetriedPart & { readonly type: 'retried' })
   | (EntryBase &
       ByOperator & { readonly type: 'edited'; readonly changed: readonly string[]; readonly version?: number })
-  | (EntryBase & ByOperator & { readonly type: 'released'; readonly releaseId: string | null })
+  | (EntryBase &
+      ByOperator & { readonly type: 'released'; readonly releaseId: string | null; readonly forced?: boolean })
   | (EntryBase & ByOperator & { readonly type: 'restored' | 'imported' | 'undone'; readonly operation: string | null })
   | (EntryBase & { readonly type: 'dropped'; readonly count: number })
 

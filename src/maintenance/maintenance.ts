@@ -27,6 +27,11 @@ const RESCUE_MS = 15_000
 const RETAIN_MS = 60_000
 const PARTITIONS_MS = 3_600_000
 const BATCH = 1_000
+/** How often kinds are looked for that nobody serves, at most and at least. */
+const UNSERVED_MS = 30_000
+const UNSERVED_SOON_MS = 1_000
+/** Some kind has waited for long enough, and its jobs, which came later, have not. */
+const UNSERVED_YOUNG_MS = 5_000
 const FOLD_BATCH = 10_000
 /** How long stop() waits for a pass under way; what it has begun commits or rolls back without us. */
 const STOP_MS = 2_000
@@ -37,7 +42,7 @@ const NEVER = Number.POSITIVE_INFINITY
  *
  * Any number of processes may run it; the one that leads does the work, and another follows within 15 s when it dies.
  * Each duty has its own schedule and short transactions: one that fails or hangs delays no other. Idle, all of it costs
- * about 0.3 statements a second.
+ * about 0.4 statements a second.
  *
  * @example
  * const maintenance = new Maintenance(store, { staleMs: 45_000, onError: (error, duty) => log.warn({ error, duty }) })
@@ -80,6 +85,7 @@ export class Maintenance {
       rescue: this.duty('rescue', 50, () => this.rescue()),
       deadlines: this.duty('deadlines', 50, () => this.expireDeadlines()),
       callbacks: this.duty('callbacks', 50, () => this.timeOut()),
+      unserved: this.duty('unserved', 500, () => this.unserved()),
       rings: this.duty('rings', 100, () => this.turning.pass()),
       fold: this.duty('fold', 500, async () => ((await store.fold(FOLD_BATCH)) >= FOLD_BATCH ? 0 : NEVER)),
       retain: this.duty('retain', 50, () => this.retain()),
@@ -124,6 +130,7 @@ export class Maintenance {
     if (notice.type === 'operation') this.duties.operations.wake()
     if (notice.type === 'outbox') this.duties.events.wake()
     if (notice.type === 'events') this.duties.webhooks.wake()
+    if (notice.type === 'policy') this.duties.unserved.wake()
   }
 
   /** Does one pass of a duty now, whoever leads. Rejects with what it threw. */
@@ -170,6 +177,14 @@ export class Maintenance {
     return expired >= BATCH ? 0 : NEVER
   }
 
+  private async unserved(): Promise<number> {
+    const { returned, died, nextInMs } = await this.store.judgeUnserved(this.staleMs, BATCH, this.options.onDeaths)
+    if (died > 0) this.duties.events.wake()
+    if (returned >= BATCH || died >= BATCH) return 0
+    if (nextInMs !== null && nextInMs <= 0) return UNSERVED_YOUNG_MS
+    return Math.min(UNSERVED_MS, Math.max(UNSERVED_SOON_MS, nextInMs ?? UNSERVED_MS))
+  }
+
   private async retain(): Promise<number> {
     const deleted = await this.store.retain(BATCH)
     return Object.values(deleted).some((n) => n >= BATCH) ? 0 : RETAIN_MS
@@ -199,6 +214,7 @@ export type DutyName =
   | 'rescue'
   | 'deadlines'
   | 'callbacks'
+  | 'unserved'
   | 'rings'
   | 'fold'
   | 'retain'

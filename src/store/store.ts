@@ -26,6 +26,8 @@ export interface Store
     Answering,
     Eventing,
     Hooking,
+    Serving,
+    Undecodables,
     Idempotent {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
@@ -147,6 +149,16 @@ export interface WorkerInfo {
   readonly deathTxKinds?: readonly string[]
   readonly concurrency: number
   readonly version: string
+  /** By kind, what its payloads are to be; only kinds whose schema library says so. */
+  readonly schemas?: Readonly<Record<string, PublishedSchema>>
+}
+
+/** What a worker says the payloads of a kind are to be. */
+export interface PublishedSchema {
+  /** The version of the payloads it is about. */
+  readonly version: number
+  /** A JSON Schema, as JSON text. */
+  readonly schema: string
 }
 
 export interface Served {
@@ -244,6 +256,35 @@ export interface Pulse {
   readonly waiting: readonly string[]
   /** Queues nobody may claim from. */
   readonly paused: readonly string[]
+  /** Somebody asks what only a worker knows; see {@link WorkerSession.takeQuestion}. */
+  readonly hasQuestions: boolean
+}
+
+/** Which of these payloads would decode now. */
+export interface Question {
+  readonly id: string
+  readonly kind: string
+  readonly payloads: readonly HeldPayload[]
+}
+
+/** An undecodable job as much as decoding needs of it. */
+export interface HeldPayload {
+  readonly id: string
+  readonly kind: string
+  readonly version: number
+  /** JSON text, as stored. */
+  readonly payload: string
+}
+
+/** What code says of one payload. */
+export interface Verdict {
+  readonly id: string
+  /** Of the kind and the payload it was asked about: a payload that is edited later has another one. */
+  readonly fingerprint: string
+  readonly ok: boolean
+  /** Where it could not be read, and why; both empty for one that can. */
+  readonly path: string
+  readonly message: string
 }
 
 /** One registration of a worker process and everything it does under it. */
@@ -284,6 +325,9 @@ export interface WorkerSession {
   openCallback(job: ClaimedJob, request: CallbackRequest): Promise<OpenCallback | undefined>
   /** What has become of a callback. A failure is charged to this attempt from now on. Undefined: the lease is lost. */
   callbackAnswer(job: ClaimedJob, callbackId: string): Promise<CallbackAnswer | undefined>
+  /** A question that this worker can answer, for nobody else to take; undefined when there is none. */
+  takeQuestion(): Promise<Question | undefined>
+  answerQuestion(id: string, verdicts: readonly Verdict[]): Promise<void>
   /** Says that the handler of a job that was cancelled while it ran has ended. */
   handlerEnded(job: ClaimedJob): Promise<void>
   /** Marks the process as stopping: what it still holds is returned uncharged once the process is gone. */
@@ -347,6 +391,14 @@ export interface Upkeep {
     limit: number,
     onDeaths?: (deaths: readonly DeathEvent[]) => void,
   ): Promise<{ readonly timedOut: number; readonly nextInMs: number | null }>
+  /**
+   * Jobs that were set aside come back where somebody serves them again; what no live worker of its queue has served for
+   * the queue's `noHandlerAfterMs`, while there were some, is given up: → archived. At most `limit` of each.
+   *
+   * @param staleMs - A worker that was silent for longer is not live.
+   * @param onDeaths - Told of the deaths, once they are durable.
+   */
+  judgeUnserved(staleMs: number, limit: number, onDeaths?: (deaths: readonly DeathEvent[]) => void): Promise<Judged>
   /** Where new rows go from now on, where a slot is full or old; carries stragglers forward; truncates drained slots. */
   turnRings(): Promise<Turned>
   /** Makes partitions ahead. */
@@ -388,6 +440,13 @@ export interface Turned {
   readonly carried: number
   /** Rows came or went since the last look of this process, so another look soon is worth it. */
   readonly moving: boolean
+}
+
+export interface Judged {
+  readonly returned: number
+  readonly died: number
+  /** Until some kind has waited for long enough, were it unserved all the time; null when none waits. */
+  readonly nextInMs: number | null
 }
 
 export interface Rescued {
@@ -1010,6 +1069,61 @@ export interface Hooking {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** A kind and version that has jobs in a queue which live workers take, and which none of these serves. */
+export interface UnservedKind {
+  readonly queue: string
+  readonly kind: string
+  readonly version: number
+  /** So far; time in which nobody took from the queue does not count. */
+  readonly waitedMs: number
+  /** After so many its jobs are given up. */
+  readonly limitMs: number
+}
+
+export interface Serving {
+  /** What the newest registered worker publishes for the kind. Undefined: nobody serves it, or its schema cannot say. */
+  publishedSchema(kind: string): Promise<PublishedSchema | undefined>
+  /** Longest first. */
+  unservedKinds(): Promise<readonly UnservedKind[]>
+  /** Asks the workers of a kind and version; the answer is {@link workersAnswer}'s. @returns the question's id. */
+  askWorkers(kind: string, version: number, ids: readonly string[]): Promise<string>
+  /** Undefined: nobody has answered yet. */
+  workersAnswer(question: string): Promise<readonly Verdict[] | undefined>
+  withdrawQuestion(question: string): Promise<void>
+}
+
+export interface UndecodableFilter {
+  readonly queue?: string
+  readonly kind?: string
+  readonly ids?: readonly string[]
+}
+
+/** One job to release, and with which payload: null releases whatever it is. */
+export interface ReleaseOf {
+  readonly id: string
+  readonly fingerprint: string | null
+}
+
+/** Why a job was not released, beside what {@link Verdict} says. */
+export interface NotReleased {
+  readonly id: string
+  readonly code: 'not_found' | 'invalid_state' | 'job_moving'
+  readonly message: string
+}
+
+export interface Undecodables {
+  /** Newest id first, with their payloads. */
+  undecodablePayloads(filter: UndecodableFilter, page: PageRequest): Promise<Page<HeldPayload>>
+  /** undecodable → available, at most 1,000, in one statement with its audit row. */
+  releaseUndecodable(
+    jobs: readonly ReleaseOf[],
+    forced: boolean,
+    act: Act,
+  ): Promise<{ readonly released: readonly string[]; readonly refused: readonly NotReleased[] }>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** A request that may be sent again: the same key and the same body get the same answer. */
 export interface IdempotentRequest {
   readonly actor: string
@@ -1032,6 +1146,7 @@ export type StoreInTransaction = Operating &
   Editing &
   Bulk &
   Carrying &
+  Undecodables &
   Pick<Producing, 'enqueue'> &
   Inspecting
 

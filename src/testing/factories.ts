@@ -202,7 +202,10 @@ function rowOf(seed: JobSeed, place: Place): Row {
   if (seed.payloadText !== undefined) row['payload'] = new Json(seed.payloadText)
   if (seed.version !== undefined) row['schemaVersion'] = seed.version
   if (seed.startedAt !== undefined) row[place === 'leases' ? 'claimedAt' : 'startedAt'] = seed.startedAt
-  if (place === 'deferred_jobs' && state === 'available' && seed.position === undefined) row['position'] = '1'
+  if (place === 'deferred_jobs' && state === 'available') {
+    row['state'] = state
+    row['position'] ??= '1'
+  }
 
   const columns = Object.entries(row).map(([key, value]) => [snake(key), value] as const)
   const unknown = columns

@@ -1,13 +1,12 @@
 import { type CauseMemo, causeOfDeath } from '../job/cause.js'
+import { decodeJob, type StoredPayload } from '../job/decode.js'
 import type { JobHandler } from '../job/definition.js'
 import { entryJson } from '../job/history.js'
 import type { Outcome } from '../job/outcome.js'
-import { decodePayload } from '../job/payload.js'
 import { type AttemptFacts, settle } from '../job/settle.js'
 import { returnedOutcome, thrownOutcome } from '../job/signals.js'
 import { describeThrown } from '../job/thrown.js'
-import { type Validated, validate } from '../job/validate.js'
-import { upcast } from '../job/versions.js'
+import type { Validated } from '../job/validate.js'
 import type { ClaimedJob, JobEnd } from '../store/store.js'
 import type { Attempt } from './attempt.js'
 
@@ -16,7 +15,11 @@ export interface ExecutorOptions {
   readonly workerName: string
   /** The store's clock minus this process's, in ms. */
   readonly clockOffset: () => number
+  /** How long reading a payload may take. Default: 10 s. */
+  readonly decodeMs?: number
 }
+
+const DECODE_MS = 10_000
 
 /**
  * One attempt, step by step: find the handler, read the payload, run, say how it ended. Every step answers; none
@@ -27,21 +30,31 @@ export class Executor {
 
   constructor(private readonly options: ExecutorOptions) {}
 
-  handlerOf(job: ClaimedJob): JobHandler | undefined {
-    return this.options.handlers.get(job.kind)
+  handlerOf({ kind }: { readonly kind: string }): JobHandler | undefined {
+    return this.options.handlers.get(kind)
   }
 
-  /** Reads the payload as the handler's kind and version want it; at once where there is no schema that waits. */
-  decode(job: ClaimedJob, { definition }: JobHandler): Validated | Promise<Validated> {
-    const read = decodePayload(job.payload, definition)
-    if (!read.ok) return read
-    let { value } = read
-    if (job.version !== definition.version) {
-      const risen = upcast(definition, job.version, value)
-      if (!risen.ok) return { ok: false, path: '', message: risen.message }
-      value = risen.value
+  /**
+   * Reads the payload as the handler's kind and version want it; at once where there is no schema that waits. What takes
+   * too long is not read: a schema that never settles would keep the slot for good.
+   */
+  decode(job: StoredPayload, { definition }: JobHandler): Validated | Promise<Validated> {
+    const { decodeMs = DECODE_MS } = this.options
+    const late: Validated = {
+      ok: false,
+      path: '',
+      message: `reading the payload took longer than ${decodeMs} ms, and other jobs wait for it`,
     }
-    return validate(definition.schema, value)
+    const startedAt = performance.now()
+    const decoded = decodeJob(job, definition)
+    if (!(decoded instanceof Promise)) return performance.now() - startedAt > decodeMs ? late : decoded
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(late), decodeMs)
+      void decoded.then((answer) => {
+        clearTimeout(timer)
+        resolve(answer)
+      })
+    })
   }
 
   /** Runs the handler; whatever it does becomes an outcome, told to `ended` at once or when it settles. Never throws. */

@@ -1,17 +1,29 @@
 import { randomInt } from 'node:crypto'
 import type { DeathEvent, DeathHandler } from '../job/death.js'
-import type { JobHandler } from '../job/definition.js'
+import { type JobHandler, kindsOf } from '../job/definition.js'
 import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
+import { jsonSchemaOf } from '../job/json-schema.js'
 import type { Outcome } from '../job/outcome.js'
 import { servedVersions } from '../job/versions.js'
-import type { ClaimedJob, JobEnd, Listening, Notice, Served, Settled, Store, WorkerSession } from '../store/store.js'
+import type {
+  ClaimedJob,
+  JobEnd,
+  Listening,
+  Notice,
+  Served,
+  Settled,
+  Store,
+  WorkerInfo,
+  WorkerSession,
+} from '../store/store.js'
 import { Attempt, type AttemptDoors } from './attempt.js'
 import { checkCallbackUrl } from './callbacks.js'
 import { DeathTeller, deathOf } from './death.js'
 import { WorkerEmitter } from './events.js'
 import { Executor } from './executor.js'
 import { identify, isAlive } from './host.js'
+import { Questions } from './questions.js'
 import { QueueSlots } from './queue-slots.js'
 import { type Ended, SettleBuffer } from './settle-buffer.js'
 
@@ -67,6 +79,8 @@ export class Worker {
   private readonly slots: readonly QueueSlots[]
   private readonly attempts = new Map<string, Attempt>()
   private readonly executor: Executor
+  private readonly questions: Questions
+  private readonly schemas: NonNullable<WorkerInfo['schemas']>
   private readonly buffer: SettleBuffer
   private readonly doors: AttemptDoors
   private readonly deaths: DeathTeller
@@ -100,13 +114,12 @@ export class Worker {
       throw new SpillwayError('invalid_option', 'a worker without queues takes nothing: name at least one in `queues`')
     }
     for (const handler of options.jobs) {
-      if (this.handlers.has(handler.definition.kind)) {
-        throw new SpillwayError(
-          'invalid_option',
-          `two handlers for kind "${handler.definition.kind}": a worker has one for each`,
-        )
+      for (const kind of kindsOf(handler.definition)) {
+        if (this.handlers.has(kind)) {
+          throw new SpillwayError('invalid_option', `two handlers for kind "${kind}": a worker has one for each`)
+        }
+        this.handlers.set(kind, handler)
       }
-      this.handlers.set(handler.definition.kind, handler)
     }
     if (this.handlers.size === 0) {
       throw new SpillwayError('invalid_option', 'a worker without handlers runs nothing: name at least one in `jobs`')
@@ -133,6 +146,8 @@ export class Worker {
       callbackAnswer: async (job, callbackId) => this.session?.callbackAnswer(job, callbackId),
       callbackUrl: options.callbackUrl === undefined ? undefined : checkCallbackUrl(options.callbackUrl),
     }
+    this.questions = new Questions(this.executor, (error) => this.report('questions', error))
+    this.schemas = publishedBy(this.handlers)
     this.buffer = new SettleBuffer(
       () => this.session as WorkerSession,
       (ended, settled) => this.onSettled(ended, settled),
@@ -430,8 +445,8 @@ export class Worker {
   // -- Staying known --------------------------------------------------------------------------------------------------
 
   private info() {
-    const serves: Served[] = [...this.handlers.values()].flatMap(({ definition }) =>
-      servedVersions(definition).map((version) => ({ kind: definition.kind, version })),
+    const serves: Served[] = [...this.handlers].flatMap(([kind, { definition }]) =>
+      servedVersions(definition).map((version) => ({ kind, version })),
     )
     return {
       ...this.identity,
@@ -441,6 +456,7 @@ export class Worker {
       deathTxKinds: this.options.jobs.flatMap(({ definition }) => (definition.onDeathTx ? [definition.kind] : [])),
       concurrency: this.slots.reduce((sum, { concurrency }) => sum + concurrency, 0),
       version: process.version,
+      schemas: this.schemas,
     }
   }
 
@@ -520,6 +536,7 @@ export class Worker {
           slots.isPaused = pulse.paused.includes(slots.queue)
           if (pulse.waiting.includes(slots.queue)) slots.hear()
         }
+        if (pulse.hasQuestions) this.questions.answer(session)
         this.idlePolls = pulse.waiting.length > 0 ? 0 : this.idlePolls + 1
       } while (this.pulseAgain)
     } catch (error) {
@@ -555,6 +572,7 @@ export class Worker {
       return
     }
     await this.quietly('stop', () => this.session?.stopping())
+    this.questions.stop()
     await this.ending(graceMs)
     if (this.attempts.size > 0) {
       for (const attempt of this.attempts.values()) attempt.abort('shutdown')
@@ -562,6 +580,7 @@ export class Worker {
     }
     await this.buffer.empty(WRITE_MS)
     await this.deaths.ended(WRITE_MS)
+    await this.questions.idle()
     clearTimeout(this.pulseTimer)
     for (const companion of this.companions) await this.quietly('stop', () => companion.stop())
     await this.quietly('stop', () => this.listening?.close())
@@ -630,6 +649,15 @@ export class Worker {
 const WRITE_MS = 10_000
 /** How long the code of the user may take in the transaction that writes a death. */
 const DEATH_TX_MS = 5_000
+
+/** Read once: a schema may take long to be written down. */
+function publishedBy(handlers: ReadonlyMap<string, JobHandler>): NonNullable<WorkerInfo['schemas']> {
+  const entries = [...handlers].flatMap(([kind, { definition }]) => {
+    const schema = jsonSchemaOf(definition.schema)
+    return schema === null ? [] : [[kind, { version: definition.version, schema }] as const]
+  })
+  return Object.fromEntries(entries)
+}
 
 function keyOf(job: ClaimedJob): string {
   return `${job.id} ${job.leaseId}`

@@ -56,6 +56,22 @@ describeStore('spillway work', ({ store, given, url }) => {
     expect((await store.getJob('1'))?.state).toBe('completed')
   })
 
+  it('drains and exits with 1 when handlers that ignore their signal hold half the slots', async () => {
+    const module = write(`
+      const job = defineJob({ kind: 'deaf', queue: 'q', timeout: 100 })
+      const work = async () => { await new Promise((resolve) => setTimeout(resolve, 3000)) }
+      export default { queues: { q: { concurrency: 2 } }, jobs: [job.handle(work)] }`)
+    await given.job({ id: '1', kind: 'deaf', queue: 'q', maxAttempts: 1 })
+
+    const work = spillway.start('work', module)
+    await work.line(/died {2}1 /)
+    const { code } = await work.done
+
+    expect(code).toBe(1)
+    expect(await store.getJob('1')).toMatchObject({ state: 'archived', attempt: 1, history: [{ type: 'timeout' }] })
+    expect(await store.listWorkers()).toEqual([])
+  })
+
   it.each([
     ['there is no such file', undefined],
     ['its default export is missing', 'export const jobs = []'],

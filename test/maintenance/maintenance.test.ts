@@ -139,6 +139,19 @@ describeStore('maintenance', ({ store, given, db }) => {
     expect(performance.now() - from).toBeLessThan(3_500)
   })
 
+  it('brings back what was set aside as soon as it is told that somebody may serve it', async () => {
+    // By itself it looks only every 30 s.
+    const maintenance = make({ staleMs: 45_000 })
+    await maintenance.start()
+    await until(async () => (await duties()).has('unserved'))
+    const aside = await given.job({ setAside: 1, dueAt: new Date(Date.now() + 600_000) })
+    await given.worker({ kinds: ['test@1'] })
+
+    maintenance.heard({ type: 'policy' })
+
+    await until(async () => (await readyIds()).includes(aside.id), { within: '5s' })
+  })
+
   it('survives a database that is away, says so, and goes on', async () => {
     const refused = signal<string>()
     let isAway = true
@@ -169,6 +182,10 @@ describeStore('maintenance', ({ store, given, db }) => {
     await other.start()
     await until(() => other.isLeading, { within: '3s' })
   })
+
+  async function readyIds(): Promise<string[]> {
+    return (await db.run(sql<[], [id: string]>`select id from spillway.ready_entries`, [])).map(([id]) => id)
+  }
 
   async function makeDue(id: string): Promise<void> {
     await db.run(sql<[string], []>`update spillway.deferred_jobs set due_at = now() where id = $1`, [id])

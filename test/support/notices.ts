@@ -22,6 +22,7 @@ export const NOTICES = [
   { way: 'deadline passed while it ran', onDeath: WORKER, event: 'died', counter: 'arrived, deadline_exceeded' },
   { way: 'deadline passed when it was claimed', onDeath: WORKER, event: 'died', counter: 'arrived, deadline_exceeded' },
   { way: 'deadline passed while it waited', onDeath: SWEEP, event: 'died', counter: 'arrived, deadline_exceeded' },
+  { way: 'no worker serves it, for longer than its queue waits', onDeath: SWEEP, event: 'died', counter: 'arrived, no_handler' },
   { way: 'callback not answered in time, no attempt left', onDeath: SWEEP, event: 'died', counter: 'arrived, callback_timeout' },
   { way: 'callback failed by its answer, no attempt left', onDeath: '–', event: 'died', counter: 'arrived, attempts_exhausted' },
   { way: 'killed by an operator', onDeath: '–', event: 'died', counter: 'arrived, the operator’s text' },

@@ -131,8 +131,13 @@ describeStore('a handler that waits for a callback', ({ url, db, store, checker 
     await start(async (context) => [await ask(context, 'first'), await ask(context, 'second')])
     const id = await enqueue()
 
+    // Answered earlier, the handler would not have to be entered again.
+    await inState(id, 'waiting')
     await spillway.callbacks.complete((await made.next()).token, 1)
-    await until(async () => (await spillway.jobs.get(id))?.callback?.name === 'second')
+    await until(async () => {
+      const job = await spillway.jobs.get(id)
+      return job?.state === 'waiting' && job.callback?.name === 'second'
+    })
     const second = await until(async () => {
       const it = await made.next()
       return it.name === 'second' ? it : undefined

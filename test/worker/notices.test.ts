@@ -88,6 +88,11 @@ describeStore('whoever is told of a death', ({ store, given, db, url, clock }) =
       const { id } = await given.job({ state: 'scheduled', dueAt: inAnHour(), deadline: new Date(Date.now() - 1_000) })
       await run(inState(id, 'archived'))
     },
+    'no worker serves it, for longer than its queue waits': async () => {
+      await spillway.queues.set('default', { noHandlerAfterMs: 1_000 })
+      const { id } = await given.job({ kind: 'unknown', runAt: new Date(Date.now() - 60_000) })
+      await run(inState(id, 'archived'))
+    },
     'callback not answered in time, no attempt left': async () => {
       const id = await waiting(1)
       await run(inState(id, 'archived'))

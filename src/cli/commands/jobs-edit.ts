@@ -13,6 +13,10 @@ interface EditFlags {
   readonly reason?: string
 }
 
+interface PayloadFlags extends EditFlags {
+  readonly unchecked?: boolean
+}
+
 interface CloneFlags extends EditFlags {
   readonly runAt?: Date
   readonly maxAttempts?: number
@@ -50,18 +54,19 @@ export function editCommands(jobs: Command): void {
     },
   )
 
-  runs<EditFlags>(
+  runs<PayloadFlags>(
     subcommand(jobs, 'edit <id>', 'change the payload, priority or queue of a job, in the state it is in')
       .option('--payload <json>', 'JSON, @file or - for stdin; what it had before is kept')
       .option('--priority <number>', '0 to 100, lower runs first; of a job that waits', whole)
       .option('--queue <queue>', 'of a job that waits')
+      .option('--unchecked', 'store the payload whatever the schema says that the workers publish')
       .option('--reason <text>', 'why; kept in the audit log')
       .addHelpText(
         'after',
         "\nExample:\n  spillway jobs edit 800042 --payload @repaired.json --reason 'amount in cents'",
       ),
     async ({ client, out, options }, id) => {
-      const { priority, queue, reason } = options
+      const { priority, queue, reason, unchecked } = options
       const payload = options.payload === undefined ? undefined : { value: jsonFrom(options.payload, 'payload') }
       const place = given({ priority, queue })
       if (payload === undefined && Object.keys(place).length === 0) {
@@ -69,8 +74,10 @@ export function editCommands(jobs: Command): void {
       }
       // What has conditions goes first, so that a refusal leaves the job as it was.
       const moved = Object.keys(place).length === 0 ? {} : await client.jobs.edit(id!, place, { reason })
-      const edited = payload === undefined ? {} : await client.jobs.editPayload(id!, payload.value, { reason })
+      const edited = payload && (await client.jobs.editPayload(id!, payload.value, { reason, unchecked }))
       showActed(out, 'edited', { ...moved, ...edited } as Acted)
+      if (edited?.checked === false && !out.isJson)
+        out.note('the payload was not checked: no worker publishes its schema')
     },
   )
 }

@@ -48,6 +48,19 @@ export function queuesCommand(program: Command): void {
     showQueue(out, await client.queues.get(queue!))
   })
 
+  runs(
+    subcommand(queues, 'unserved', 'list kinds whose jobs wait while no worker of their queue serves them'),
+    async ({ client, out }) => {
+      const all = await client.queues.unserved()
+      if (out.isJson) return out.document({ items: all })
+      const rows = all.map((it) => {
+        const left = Math.max(0, it.limitMs - it.waitedMs)
+        return [oneLine(it.queue, 40), oneLine(it.kind, 40), it.version, span(it.waitedMs), span(left)]
+      })
+      out.table(['QUEUE', 'KIND', 'VERSION', 'UNSERVED FOR', 'GIVEN UP IN'], rows, 'every kind that waits is served')
+    },
+  )
+
   runs<SetFlags>(
     subcommand(queues, 'set <queue>', 'change the policy of a queue; what is not named stays')
       .option('--dlq-enabled <boolean>', 'whether jobs that are given up become dead letters: true or false', flag)

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import type { Command } from 'commander'
 import type { Spillway, WorkerOptions } from '../../index.js'
 import { runs, subcommand } from '../command.js'
@@ -36,15 +37,16 @@ export async function workUntilStopped(
   isVerbose: boolean,
 ): Promise<number> {
   let isStuck = false
-  const stuck = new Promise<void>((resolve) => {
-    const onStuck: WorkerOptions['onStuck'] = (event) => {
+  const told = new EventEmitter<{ stuck: [] }>()
+  const worker = client.worker({
+    ...config,
+    onStuck(event) {
       isStuck = true
       config.onStuck?.(event)
-      resolve()
-    }
-    config = { ...config, onStuck }
+      told.emit('stuck')
+    },
   })
-  const worker = client.worker(config)
+  const stuck = once(told, 'stuck')
   printEvents(worker, out, isVerbose)
   const stop = stopSignal(stuck)
   const started = worker.start()

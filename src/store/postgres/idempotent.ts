@@ -11,6 +11,7 @@ import { operating } from './operating.js'
 import { producing } from './producing.js'
 import { idempotencyQueries, type KeptRow } from './queries/idempotency.js'
 import { TransactionLane } from './transaction-lane.js'
+import { undecodables } from './undecodables.js'
 
 /** How long a request waits for another one under the same key. */
 const WAIT_MS = 2_000
@@ -54,6 +55,7 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...bulk(lane, schema),
       ...carrying(lane, schema, inspection),
       ...answering(lane, schema),
+      ...undecodables(lane, schema),
     }
   }
 

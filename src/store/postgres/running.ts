@@ -5,10 +5,15 @@ import { channelOf } from './notices.js'
 import type { Notifier } from './notifier.js'
 import { callbackQueries } from './queries/callbacks.js'
 import { claimQueries } from './queries/claim.js'
+import { servedQueries } from './queries/served.js'
 import { sessionQueries } from './queries/session.js'
 import { settleQueries } from './queries/settle.js'
+import { ASIDE_ROWS, unservedQueries } from './queries/unserved.js'
 import { Session } from './session.js'
 import { Settler } from './settler.js'
+
+/** So much of what was set aside comes back with a registration; the rest with the next pass of maintenance. */
+const BACK_AT_ONCE = 5
 
 /** Workers on PostgreSQL. Each session has connections of its own: one for claims, two for settling. */
 export function running(
@@ -21,6 +26,22 @@ export function running(
   const session = sessionQueries(schema)
   const settle = settleQueries(schema)
   const callbacks = callbackQueries(schema)
+  const served = servedQueries(schema)
+  const unserved = unservedQueries(schema)
+  const channel = channelOf(schema)
+
+  async function bringBack(): Promise<void> {
+    try {
+      for (let n = 0; n < BACK_AT_ONCE; n++) {
+        const [back] = await db.run(unserved.bringBack, [ASIDE_ROWS, channel])
+        if (Number(back?.[0]) < ASIDE_ROWS) return
+      }
+      // There is more: maintenance looks at once.
+      notifier.tell({ type: 'policy' })
+    } catch {
+      // The registration stands, and the next pass of maintenance brings them back.
+    }
+  }
 
   return {
     async register(info: WorkerInfo): Promise<WorkerSession> {
@@ -39,10 +60,12 @@ export function running(
           info.concurrency,
           info.version,
           [...(info.deathTxKinds ?? [])],
+          info.schemas === undefined ? null : JSON.stringify(info.schemas),
         ],
         // A registration whose answer was lost stays behind without a lease, and is ended when it goes stale.
         { repeatable: true },
       )
+      await bringBack()
       const tell = (notice: Parameters<Notifier['tell']>[0]) => notifier.tell(notice)
       const reported = new Set<string>()
       const hasReported = (group: readonly Settlement[]) => group.some(({ job }) => reported.has(job.id))
@@ -51,7 +74,9 @@ export function running(
         claims,
         session,
         callbacks,
-        settler: new Settler(db.lane(2), settle, preparePartitions, tell, hasReported, channelOf(schema)),
+        questions: served,
+        setAside: unserved.setAside,
+        settler: new Settler(db.lane(2), settle, preparePartitions, tell, hasReported, channel),
         deaths: new DeathWriter(db.lane(2), settle, preparePartitions, tell, hasReported),
         lane: db.lane(1),
         registration: (row as [string])[0],

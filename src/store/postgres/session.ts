@@ -7,9 +7,11 @@ import type {
   Notice,
   OpenCallback,
   Pulse,
+  Question,
   Served,
   Settled,
   Settlement,
+  Verdict,
   WorkerSession,
 } from '../store.js'
 import { ClaimedRow } from './claimed-row.js'
@@ -19,21 +21,29 @@ import { Floors, type Head } from './floors.js'
 import { dateOf } from './job-row.js'
 import type { callbackQueries } from './queries/callbacks.js'
 import type { claimQueries, HeadRow } from './queries/claim.js'
+import type { servedQueries } from './queries/served.js'
 import type { PulseDocument, sessionQueries } from './queries/session.js'
+import { ASIDE_ROWS, type unservedQueries } from './queries/unserved.js'
 import type { Settler } from './settler.js'
 
 /** How many claims a registration can number: 2^36, some years of a thousand a second. */
 const CLAIM_BITS = 36n
 const LOOK_MS = 1_000
+const LARGEST = '9223372036854775807'
 /** From here on a claim goes in two parts: the second is on its way while the first begins. */
 const WORTH_PARTS = 200
 /** A look may take this part of the time: with a long reader present it walks over dead entries. */
 const LOOK_SHARE = 20
+const LONGEST_LOOK_MS = 10_000
+/** Batches of rows that nobody serves that one claim sets aside. */
+const ASIDE_BATCHES = 10
 
 export interface SessionParts {
   readonly claims: ReturnType<typeof claimQueries>
   readonly session: ReturnType<typeof sessionQueries>
   readonly callbacks: ReturnType<typeof callbackQueries>
+  readonly questions: ReturnType<typeof servedQueries>
+  readonly setAside: ReturnType<typeof unservedQueries>['setAside']
   readonly settler: Settler
   readonly deaths: DeathWriter
   /** Ids of jobs whose attempts have reported progress. */
@@ -51,6 +61,9 @@ interface QueueView {
   /** Heads seen by a look that no claim has used yet. */
   heads: Head[]
   nextLookAt: number
+  /** Where a claim met rows it did not take, and what it then may do about them, and when. */
+  blocked: Head | undefined
+  nextAsideAt: number
 }
 
 /** Made twice it is the same one. */
@@ -69,7 +82,8 @@ export class Session implements WorkerSession {
   constructor(private readonly parts: SessionParts) {
     this.registration = parts.registration
     this.base = BigInt(parts.registration) << CLAIM_BITS
-    for (const queue of parts.queues) this.views.set(queue, { floors: new Floors(), heads: [], nextLookAt: 0 })
+    for (const queue of parts.queues)
+      this.views.set(queue, { floors: new Floors(), heads: [], nextLookAt: 0, blocked: undefined, nextAsideAt: 0 })
   }
 
   async claim(
@@ -106,6 +120,7 @@ export class Session implements WorkerSession {
           }
         }
       }
+      if (view.blocked) await this.clear(queue, view, view.blocked)
     } catch (error) {
       // What was claimed before the fault is the worker's; what the failed claim may have taken goes back with a beat.
       if (jobs.length === 0) throw error
@@ -142,7 +157,8 @@ export class Session implements WorkerSession {
     const waiting = new Set<string>()
     for (const [queue, view] of this.views) {
       const own = rows.filter((row) => Number(row[1]) >= 0 && row[0] === queue)
-      this.looked(view, own, tookMs)
+      // While rows of others block the head, what is below the floors is looked for less often than every pulse.
+      if (performance.now() >= view.nextLookAt || !view.blocked) this.looked(view, own, tookMs)
       if (own.length > 0) waiting.add(queue)
     }
     const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
@@ -159,6 +175,7 @@ export class Session implements WorkerSession {
       storeTime: document.now,
       waiting: [...waiting],
       paused: document.paused ?? [],
+      hasQuestions: document.questions,
     }
   }
 
@@ -194,6 +211,23 @@ export class Session implements WorkerSession {
     const { lane, callbacks } = this.parts
     const [row] = await lane.run(callbacks.answer, [id, leaseId, callbackId], CALLBACK)
     return row && { state: row[0] as CallbackState, answer: row[1] }
+  }
+
+  async takeQuestion(): Promise<Question | undefined> {
+    const { lane, questions, registration } = this.parts
+    const [row] = await lane.run(questions.take, [registration])
+    if (!row) return undefined
+    const [id, kind, , ids] = row
+    const payloads = await lane.run(questions.payloads, [ids], { repeatable: true, patienceMs: 0 })
+    return {
+      id,
+      kind,
+      payloads: payloads.map(([job, version, payload]) => ({ id: job, kind, version: Number(version), payload })),
+    }
+  }
+
+  async answerQuestion(id: string, verdicts: readonly Verdict[]): Promise<void> {
+    await this.parts.lane.run(this.parts.questions.answer, [id, JSON.stringify(verdicts)], { repeatable: true })
   }
 
   handlerEnded(job: ClaimedJob): Promise<void> {
@@ -264,6 +298,7 @@ export class Session implements WorkerSession {
     const leaseId = String(this.base + ++this.sent)
     const claim = claims.claim[slot] as (typeof claims.claim)[number]
     const floor = view.floors.floor(priority, slot)
+    const startedAt = performance.now()
     const { kinds, common, pairs } = served
     const rows = await lane.run(claim, [queue, priority, String(floor), limit, kinds, leaseId, common, pairs])
     let last = 0n
@@ -277,8 +312,28 @@ export class Session implements WorkerSession {
       const [tail] = await lane.run(claims.tail[slot] as (typeof claims.tail)[number], [queue, priority])
       last = tail ? BigInt(tail[0]) : head.position
     }
+    // The row that was seen is not among them: somebody has it, or this worker does not serve it.
+    if (floor < head.position && BigInt(rows[0]?.[11] ?? LARGEST) > head.position) {
+      view.blocked = head
+      const restMs = Math.min((performance.now() - startedAt) * LOOK_SHARE, LONGEST_LOOK_MS)
+      view.nextLookAt = Math.max(view.nextLookAt, performance.now() + restMs)
+    }
     view.floors.raise(priority, slot, last)
     return jobs
+  }
+
+  /** Sets aside what nobody serves at a head that blocked a claim: now and then, and some batches at a time. */
+  private async clear(queue: string, view: QueueView, { slot, priority }: Head): Promise<void> {
+    const startedAt = performance.now()
+    if (startedAt < view.nextAsideAt) return
+    view.blocked = undefined
+    const setAside = this.parts.setAside[slot] as (typeof this.parts.setAside)[number]
+    for (let n = 0; n < ASIDE_BATCHES; n++) {
+      const [moved, dueInMs] = (await this.parts.lane.run(setAside, [queue, priority]))[0] ?? ['0', null]
+      if (dueInMs !== null) this.parts.tell({ type: 'due', at: Date.now() + Number(dueInMs) })
+      if (Number(moved) < ASIDE_ROWS) break
+    }
+    view.nextAsideAt = performance.now() + Math.max(LOOK_MS, (performance.now() - startedAt) * LOOK_SHARE)
   }
 
   private async returnUnheld(held: readonly ClaimedJob[], upTo: bigint): Promise<void> {

@@ -18,6 +18,8 @@ import { producing } from './producing.js'
 import { enqueueQueries } from './queries/enqueue.js'
 import { reporting } from './reporting.js'
 import { running } from './running.js'
+import { serving } from './serving.js'
+import { undecodables } from './undecodables.js'
 import { upkeep } from './upkeep.js'
 
 export interface PostgresStoreOptions {
@@ -98,6 +100,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...answering(db, schema),
     ...eventing(db, schema),
     ...hooking(db, schema),
+    ...serving(db, schema),
+    ...undecodables(db, schema),
     ...idempotent(db, schema, notifier),
   }
 }

@@ -2,6 +2,7 @@ import type { Lead, Upkeep } from '../store.js'
 import { answering } from './answering.js'
 import type { Database } from './database.js'
 import { sweptDeath } from './dead-row.js'
+import { judging } from './judging.js'
 import { channelOf } from './notices.js'
 import { deadlineQueries } from './queries/deadlines.js'
 import { foldQueries } from './queries/fold.js'
@@ -82,6 +83,7 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
 
     timeOutCallbacks,
     ...rescuing(db, schema),
+    judgeUnserved: judging(db, schema),
     turnRings: turningRings(db, schema, options),
     retain: retaining(db, schema, options),
   }

@@ -37,6 +37,8 @@ const TABLES = [
   'operation_rows',
   'operation_canaries',
   'operations',
+  'unserved_kinds',
+  'worker_tasks',
 ] as const
 
 export function isolateQueries(schema: string) {

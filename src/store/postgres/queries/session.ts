@@ -14,6 +14,8 @@ export type WorkerParams = [
   concurrency: number,
   version: string,
   deathTxKinds: string[],
+  /** `{kind: {version, schema}}`; null where no kind has one. */
+  schemas: string | null,
 ]
 
 /** The document that comes with a pulse. */
@@ -22,6 +24,7 @@ export interface PulseDocument {
   readonly quarantine: string
   readonly now: number
   readonly paused: readonly string[] | null
+  readonly questions: boolean
   readonly aborts: readonly (readonly [jobId: string, leaseId: string, reason: string])[] | null
 }
 
@@ -44,8 +47,8 @@ export function sessionQueries(schema: string) {
     register: sql<WorkerParams, [registration: string]>`
       insert into ${workers}
              (registration, name, host, boot_id, pid_namespace, pid, pid_started, queues, kinds, concurrency, version,
-              death_tx_kinds)
-      values (nextval('${new Identifier(schema, 'registrations')}'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+              death_tx_kinds, schemas)
+       values (nextval('${new Identifier(schema, 'registrations')}'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::json)
       returning registration`,
 
     /** Keeps a registration alive. No row: it was ended. */
@@ -72,6 +75,7 @@ export function sessionQueries(schema: string) {
                'quarantine', c.quarantine_version::text,
                'now', date_part('epoch', clock_timestamp()) * 1000,
                'paused', (select json_agg(queue) from ${queues} where queue = any ($1::text[]) and paused_at is not null),
+               'questions', exists (select from ${new Identifier(schema, 'worker_tasks')} where answer is null),
                'aborts', (select json_agg(json_build_array(job_id::text, lease_id::text, reason))
                             from ${aborts} where registration = $2))::text,
              -1, null, null

@@ -35,6 +35,8 @@ const TIMES = {
   idempotency_keys: ['created_at'],
   payload_versions: ['edited_at'],
   cause_hours: ['hour'],
+  unserved_kinds: ['seen_at', 'aside_at'],
+  worker_tasks: ['created_at', 'taken_at'],
   workers: ['started_at', 'heartbeat_at'],
   leaders: ['writing_since'],
   ended_workers: ['heartbeat_at', 'ended_at'],
