@@ -170,6 +170,7 @@ export type { ImportedLine, ImportOptions, ImportReport } from './client/import.
 export type { CheckedEdit, CloneOptions, EditPayloadOptions, Jobs } from './client/jobs.js'
 export type { Listing, ListOptions } from './client/listing.js'
 export type { JobSettings, UniqueKey } from './client/new-job.js'
+export type { Quarantine, QuarantineGetOptions, QuarantineReleaseOptions, ReleasedIds } from './client/quarantine.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
 export type {
@@ -207,6 +208,7 @@ export type { Duration } from './job/duration.js'
 export {
   AlreadyRetriedError,
   type ErrorCode,
+  FingerprintQuarantinedError,
   InvalidStateError,
   isSpillwayError,
   PayloadRefusedError,
@@ -228,6 +230,7 @@ export type {
   AuditFilter,
   ClaimedJob,
   ClonedJob,
+  Crash,
   Delivery,
   DeliveryFilter,
   Depth,
@@ -243,7 +246,10 @@ export type {
   MigrationReport,
   Page,
   PayloadVersion,
+  Quarantined,
+  QuarantinedDetail,
   RegisteredWorker,
+  Released,
   SchemaStatus,
   StoredQueue,
   UnservedKind,

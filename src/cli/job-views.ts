@@ -57,6 +57,7 @@ export function showJob(out: Output, job: Job): void {
     ['priority', job.priority],
     ['attempts', `${job.attempt} of ${job.maxAttempts} failed`],
     ['crashes', job.crashAttempt || null],
+    ['blocked', blockOf(job)],
     ['generation', job.generation || null],
     ['run lease', dlq === null ? job.runLease || null : dlq.originalRunLease],
     ['lease', job.leaseId],
@@ -77,6 +78,14 @@ export function showJob(out: Output, job: Job): void {
   showValue(out, 'progress', exact.progress)
   showValue(out, 'result', exact.result)
   showHistory(out, job.history ?? [])
+}
+
+/** What keeps it from running, where that is its fingerprint. */
+function blockOf({ state, blocked }: Job): string | null {
+  if (blocked === undefined) return null
+  const { fingerprint, because } = blocked
+  if (because === 'suspected') return `suspected: runs alone, fingerprint ${fingerprint} has crashed`
+  return state === 'quarantined' ? `fingerprint ${fingerprint}` : `by the quarantine of fingerprint ${fingerprint}`
 }
 
 function showValue(out: Output, name: string, value: unknown): void {

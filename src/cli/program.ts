@@ -11,6 +11,7 @@ import { eventsCommand } from './commands/events.js'
 import { jobsCommand } from './commands/jobs.js'
 import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
+import { quarantineCommand } from './commands/quarantine.js'
 import { queuesCommand } from './commands/queues.js'
 import { undecodableCommand } from './commands/undecodable.js'
 import { webhooksCommand } from './commands/webhooks.js'
@@ -53,6 +54,7 @@ const COMMANDS = [
   dlqCommand,
   undecodableCommand,
   callbacksCommand,
+  quarantineCommand,
   operationsCommand,
   queuesCommand,
   workersCommand,

@@ -117,5 +117,6 @@ function claimedFrom(job: Job): ClaimedJob {
     metadata: job.metadata === null ? null : JSON.stringify(job.metadata),
     deadlineInMs: null,
     leaseId: '0',
+    releaseId: null,
   }
 }

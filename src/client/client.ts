@@ -14,6 +14,7 @@ import { type GetOptions, Jobs } from './jobs.js'
 import type { Listing, ListOptions } from './listing.js'
 import { type JobSettings, type Prepared, prepare } from './new-job.js'
 import { type OperationHandle, Operations } from './operations.js'
+import { Quarantine } from './quarantine.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { toExecutor } from './transaction.js'
@@ -56,6 +57,7 @@ export class Client {
   readonly jobs: Jobs
   readonly dlq: DeadLetters
   readonly operations: Operations
+  readonly quarantine: Quarantine
   readonly queues: Queues
   readonly workers: WorkersList
   readonly audit: Audit
@@ -74,6 +76,7 @@ export class Client {
     this.jobs = new Jobs(store, actor, maxPayloadBytes)
     this.operations = new Operations(store, actor)
     this.dlq = new DeadLetters(store, actor, maxPayloadBytes, this.operations)
+    this.quarantine = new Quarantine(store, actor)
     this.queues = new Queues(store, actor)
     this.workers = new WorkersList(store)
     this.audit = new Audit(store)
@@ -91,8 +94,8 @@ export class Client {
    *
    * @param job - A definition, whose schema the payload is checked with, or the name of a kind defined elsewhere.
    * @returns the job's id; `inserted` is false where `unique` was taken and the id is the holder's.
-   * @throws `payload_refused` with the path, `payload_too_large`, `invalid_option`, `unique_conflict`: nothing was
-   *   stored. `store_unavailable`: the database could not be reached, and the outcome may be unknown.
+   * @throws `payload_refused` with the path, `payload_too_large`, `invalid_option`, `unique_conflict`,
+   *   `fingerprint_quarantined`: nothing was stored. `store_unavailable`: the database could not be reached, and the outcome may be unknown.
    *
    * @example
    * const { id } = await spillway.enqueue(chargeCard, { customer: 'c_1', cents: 4200 }, { delay: '5m' })

@@ -38,6 +38,11 @@ export interface JobSettings extends When {
   readonly timeout?: Duration | null | undefined
   /** How long it is kept once it ended: ms or `'7d'`, 0 for none, null for good. */
   readonly retention?: { readonly [K in keyof Retention]?: Duration | null } | undefined
+  /**
+   * While jobs of this kind and payload are quarantined: `refuse` (default) throws `fingerprint_quarantined`, `park`
+   * holds this one with the others until they are released.
+   */
+  readonly onQuarantine?: 'refuse' | 'park' | undefined
   /** Version of the payload's shape, for a kind given by its name. Default: 1. */
   readonly version?: number | undefined
 }
@@ -95,6 +100,7 @@ function written(spec: JobSpec, payload: unknown, settings: JobSettings | undefi
     ),
     uniqueKey: key === undefined ? null : checkText('unique key', key.key),
     onConflict: key === undefined ? 'fail' : checkOnConflict(key.onConflict ?? 'skip'),
+    ...(settings.onQuarantine === undefined ? {} : { onQuarantine: checkOnQuarantine(settings.onQuarantine) }),
     tags: tagsOf(spec, settings.tags),
     metadata: noted?.text ?? null,
     retention: retentionOf(spec, settings.retention),
@@ -161,6 +167,14 @@ export function checkOnConflict(value: OnConflict): OnConflict {
   throw new SpillwayError(
     'invalid_option',
     `cannot use ${JSON.stringify(value)} as onConflict: fail, skip or replace is accepted`,
+  )
+}
+
+function checkOnQuarantine(value: 'refuse' | 'park'): 'refuse' | 'park' {
+  if (value === 'refuse' || value === 'park') return value
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot use ${JSON.stringify(value)} as onQuarantine: refuse or park is accepted`,
   )
 }
 

@@ -67,6 +67,15 @@ export interface Job<P = unknown> {
   readonly progress?: unknown
   /** The job it was cloned from. Absent in lists, and where it was not. */
   readonly originId?: string
+  /**
+   * What keeps a job that waits from running, or has one held: its fingerprint, which killed workers. `suspected` jobs
+   * run when a worker has nothing else to do. Absent in lists, and where there is nothing of the kind.
+   */
+  readonly blocked?: {
+    readonly fingerprint: string
+    readonly since: Date | null
+    readonly because: 'quarantined' | 'suspected'
+  }
   /** When the current or last attempt was claimed. */
   readonly startedAt: Date | null
   readonly finalizedAt: Date | null

@@ -28,6 +28,7 @@ export interface Store
     Hooking,
     Serving,
     Undecodables,
+    Quarantining,
     Idempotent {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
@@ -101,6 +102,8 @@ export interface NewJob {
   readonly uniqueKey: string | null
   /** What happens when a live or held job has the key. */
   readonly onConflict: 'fail' | 'skip' | 'replace'
+  /** What happens while its fingerprint is quarantined. Default: refuse. */
+  readonly onQuarantine?: 'refuse' | 'park'
   readonly tags: readonly string[] | null
   /** JSON text. */
   readonly metadata: string | null
@@ -112,6 +115,8 @@ export interface Enqueued {
   readonly id: string
   /** False where `onConflict: 'skip'` found a holder: `id` is the holder's, and nothing was stored. */
   readonly inserted: boolean
+  /** True where its fingerprint is quarantined and `onQuarantine: 'park'` has it held with the others. */
+  readonly parked?: boolean
 }
 
 /** A transaction of the caller's, whatever library opened it. */
@@ -124,7 +129,8 @@ export interface Producing {
    * Stores the jobs, all or none, in order. Durable when it resolves. A lost connection is repeated under the same
    * request, so the jobs are there exactly once.
    *
-   * @throws `unique_conflict` with the holder's id, for `onConflict: 'fail'`.
+   * @throws `unique_conflict` with the holder's id, for `onConflict: 'fail'`; `fingerprint_quarantined`, unless
+   *   `onQuarantine: 'park'`.
    */
   enqueue(jobs: readonly NewJob[]): Promise<readonly Enqueued[]>
   /** The same inside a transaction of the caller's: visible when it commits, gone when it rolls back. */
@@ -192,6 +198,13 @@ export interface ClaimedJob {
   /** By the store's clock at the claim; 0 or less has passed. */
   readonly deadlineInMs: number | null
   readonly leaseId: string
+  /** Of the release that let it out of quarantine; null where none has. */
+  readonly releaseId: string | null
+  /**
+   * Why its handler must not be entered: its fingerprint is quarantined; or it is suspected, and was claimed in company
+   * before this worker knew.
+   */
+  readonly bar?: 'quarantined' | 'suspect' | undefined
 }
 
 /** How an attempt ended, ready to be written. The store takes everything else from the stored job. */
@@ -215,6 +228,8 @@ export type JobEnd =
   | { readonly event: 'handback' }
   /** It waits for a callback. `retryDelayMs`: until its next attempt, should that fail. */
   | { readonly event: 'wait'; readonly callbackId: string; readonly name: string; readonly retryDelayMs: number }
+  /** Its fingerprint is quarantined, and the handler was not entered: held, uncharged. */
+  | { readonly event: 'quarantine' }
   /** The payload cannot be read by this code: parked, uncharged. */
   | { readonly event: 'undecodable'; readonly reason: string; readonly entry: string }
 
@@ -303,6 +318,18 @@ export interface WorkerSession {
     except?: ReadonlySet<string>,
     onJobs?: (jobs: readonly ClaimedJob[]) => void,
   ): Promise<readonly ClaimedJob[]>
+  /** There are fingerprints that have crashed: their jobs are passed over by {@link claim}, to run one by one. */
+  readonly hasSuspects: boolean
+  /**
+   * Takes the turn to run the queue's suspects alone, unless another worker has it, or none of them is due here. It is
+   * kept until it is left, or the registration ends.
+   */
+  takeTurn(queue: string): Promise<'ours' | 'theirs' | 'none'>
+  leaveTurn(queue: string): Promise<void>
+  /** Takes one suspect of the queue, for a worker that runs nothing else. Undefined: there is none. */
+  claimSuspect(queue: string): Promise<ClaimedJob | undefined>
+  /** Whether a suspect has to stay alone until it ends, because one more crash convicts its fingerprint. */
+  isAloneToTheEnd(job: ClaimedJob): boolean
   /** Tells of jobs below what the session has already passed. */
   heard(notice: Notice & { type: 'ready' }): void
   /** Writes how attempts ended, each alone fenced; the answers stand in the same order. Repeats lost connections. */
@@ -359,6 +386,11 @@ export interface OpenCallback extends CallbackAnswer {
 
 export interface Running {
   register(info: WorkerInfo): Promise<WorkerSession>
+  /**
+   * Says that the process behind an ended registration lives: it was cut off, not dead. The crashes charged for it are
+   * taken off its jobs and their fingerprints; what only these had convicted is let go.
+   */
+  survived(registration: string): Promise<void>
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -1124,6 +1156,88 @@ export interface Undecodables {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** A fingerprint (kind and payload) of which something is held because it killed workers, or was handed back too often. */
+export interface Quarantined {
+  readonly fingerprint: string
+  readonly kind: string
+  readonly queue: string
+  readonly heldAt: Date
+  /** Every job of the fingerprint is held. False: only single jobs are, which used up their starts by themselves. */
+  readonly convicted: boolean
+  /** Its jobs are on their way back. */
+  readonly releasing: boolean
+  /** The job that was released ahead, on whose success the rest follows. */
+  readonly canaryId: string | null
+  /** Jobs that are held. */
+  readonly held: number
+  /** Crashes that were counted. */
+  readonly crashes: number
+  readonly lastCrashAt: Date | null
+}
+
+/** One worker process that died with a job of the fingerprint. */
+export interface Crash {
+  readonly at: Date
+  readonly worker: string | null
+  readonly host: string | null
+  readonly jobId: string
+  /** Nothing else ran in the process: only such a crash convicts. */
+  readonly alone: boolean
+  /** False: another trace of a crash that is counted already. */
+  readonly counted: boolean
+  /** Why it is no longer held against the fingerprint: `success`, `release` or `disconnected`; null while it is. */
+  readonly closedBy: string | null
+}
+
+export interface QuarantinedDetail extends Quarantined {
+  /** Newest first, at most 200. */
+  readonly crashLog: readonly Crash[]
+  /** Names of the workers that died. */
+  readonly workers: readonly string[]
+  /** The first 100 that are held, and the first 100 that wait and are blocked. */
+  readonly jobs: readonly {
+    readonly id: string
+    readonly queue: string
+    readonly state: JobState
+    /** Why it is held; null for one that waits. */
+    readonly reason: string | null
+    readonly at: Date
+  }[]
+  /** Jobs that wait and will be held when they are claimed or due. */
+  readonly blocked: number
+  /** There are more jobs of the kind than were looked at. */
+  readonly blockedIsPartial: boolean
+  /** A payload as it is stored; only where it was asked for. */
+  readonly payloadText?: string
+}
+
+export interface Released {
+  readonly releaseId: string
+  /** Jobs that are available again. */
+  readonly released: number
+  /** Of these, where only some were released. */
+  readonly ids?: readonly string[]
+}
+
+export interface Quarantining {
+  /** Newest first. */
+  listQuarantine(page: PageRequest): Promise<Page<Quarantined>>
+  getQuarantined(fingerprint: string, options?: { payload?: boolean }): Promise<QuarantinedDetail | undefined>
+  /**
+   * quarantined → available, all of a fingerprint, which is accepted and run again. What is interrupted on the way is
+   * finished by the maintenance. Repeated, it goes on. @throws `not_found`
+   */
+  releaseFingerprint(fingerprint: string, act: Act): Promise<Released>
+  /** quarantined → available, the oldest job alone. @throws `not_found`, `invalid_state` where one is out. */
+  releaseCanary(fingerprint: string, act: Act): Promise<Released>
+  /** quarantined → available, those of the jobs that are held. */
+  releaseJobs(ids: readonly string[], act: Act): Promise<Released>
+  /** Lets go what releases and canaries have begun to; how many jobs moved. */
+  finishReleases(): Promise<number>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** A request that may be sent again: the same key and the same body get the same answer. */
 export interface IdempotentRequest {
   readonly actor: string
@@ -1147,6 +1261,7 @@ export type StoreInTransaction = Operating &
   Bulk &
   Carrying &
   Undecodables &
+  Quarantining &
   Pick<Producing, 'enqueue'> &
   Inspecting
 

@@ -5,6 +5,7 @@ import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import { jsonSchemaOf } from '../job/json-schema.js'
 import type { Outcome } from '../job/outcome.js'
+import { DEFAULT_POLICY } from '../job/policy.js'
 import { servedVersions } from '../job/versions.js'
 import type {
   ClaimedJob,
@@ -23,6 +24,7 @@ import { DeathTeller, deathOf } from './death.js'
 import { WorkerEmitter } from './events.js'
 import { Executor } from './executor.js'
 import { identify, isAlive } from './host.js'
+import { Isolation } from './isolation.js'
 import { Questions } from './questions.js'
 import { QueueSlots } from './queue-slots.js'
 import { type Ended, SettleBuffer } from './settle-buffer.js'
@@ -87,6 +89,8 @@ export class Worker {
   private readonly heartbeatMs: number
   readonly staleMs: number
   private readonly pollMs: number | undefined
+
+  private readonly isolation: Isolation
 
   private session: WorkerSession | undefined
   private listening: Listening | undefined
@@ -160,6 +164,14 @@ export class Worker {
       parseDuration(options.onDeathTimeout ?? 30_000, 'onDeathTimeout'),
       (error) => this.report('onDeath', error),
     )
+    this.isolation = new Isolation({
+      queues: () => this.slots.filter(({ isPaused }) => !isPaused).map(({ queue }) => queue),
+      isEmpty: () => !this.fetching && this.attempts.size === 0 && this.buffer.size === 0,
+      isTaking: () => this.state === 'running',
+      begin: (job) => this.begin(job, this.slots.find(({ queue }) => queue === job.queue) as QueueSlots),
+      resume: () => this.hunger(),
+      report: (error) => this.report('isolation', error),
+    })
   }
 
   readonly on: WorkerEmitter['on'] = (...args) => this.emitter.on(...args)
@@ -182,7 +194,9 @@ export class Worker {
       throw new SpillwayError('invalid_state', `cannot start this worker: it is ${this.state}; make a new one`)
     }
     this.state = 'starting'
-    await this.store.endGone(this.info(), isAlive)
+    // What a predecessor died of is known before anything like it is taken.
+    const ended = await this.store.endGone(this.info(), isAlive)
+    if (ended > 0) await this.quietly('rescue', () => this.store.rescue(this.staleMs, DEFAULT_POLICY.crashLimit))
     await this.register()
     this.listening = await this.store.listen((notice) => this.heard(notice))
     if (this.state !== 'starting') return
@@ -222,7 +236,8 @@ export class Worker {
   // -- Taking jobs ----------------------------------------------------------------------------------------------------
 
   private fetch(): void {
-    if (this.state !== 'running') return
+    this.isolation.step()
+    if (this.state !== 'running' || this.isolation.holds) return
     if (this.fetching) {
       this.fetchAgain = true
       return
@@ -230,6 +245,7 @@ export class Worker {
     this.fetching = true
     void this.fetchAll().finally(() => {
       this.fetching = false
+      this.isolation.step()
       if (this.fetchAgain) this.fetch()
       else if (this.isQuiet()) this.emitter.emit('idle')
     })
@@ -240,7 +256,7 @@ export class Worker {
       this.fetchAgain = false
       for (const slots of this.slots) {
         // Finished attempts that are not written yet still hold leases: not more than twice the slots in all.
-        while (this.state === 'running' && slots.wants && this.buffer.size < slots.concurrency + 500) {
+        while (this.isTaking && slots.wants && this.buffer.size < slots.concurrency + 500) {
           const { free } = slots
           slots.isFetching = true
           try {
@@ -260,7 +276,12 @@ export class Worker {
           }
         }
       }
-    } while (this.fetchAgain && this.state === 'running')
+    } while (this.fetchAgain && this.isTaking)
+  }
+
+  /** Not while a suspect is to run alone. */
+  private get isTaking(): boolean {
+    return this.state === 'running' && !this.isolation.holds
   }
 
   private begin(job: ClaimedJob, slots: QueueSlots): void {
@@ -270,6 +291,10 @@ export class Worker {
     const handler = this.executor.handlerOf(job)
     if (this.state !== 'running' || !handler) {
       this.finish(attempt, slots, { event: 'handback' })
+      return
+    }
+    if (job.bar !== undefined) {
+      this.finish(attempt, slots, { event: job.bar === 'quarantined' ? 'quarantine' : 'handback' })
       return
     }
     if (job.deadlineInMs !== null && job.deadlineInMs <= 0) {
@@ -356,6 +381,7 @@ export class Worker {
     if (this.isLeftOver && this.attempts.size === 0) void this.buffer.empty(WRITE_MS).then(() => this.leave())
     if (wasStuck && slots.stuck > 0 && (attempt.abortedBy === 'timeout' || attempt.abortedBy === 'deadline'))
       slots.stuck--
+    this.isolation.step()
     if (slots.isHungry) this.fetch()
   }
 
@@ -407,6 +433,9 @@ export class Worker {
         break
       case 'handback':
         this.emitter.emit('handedBack', { job })
+        break
+      case 'quarantine':
+        if (state === 'quarantined') this.emitter.emit('parked', { job, reason: 'its fingerprint is quarantined' })
         break
       case 'revoke':
         break
@@ -479,9 +508,12 @@ export class Worker {
       // The registration was ended: what it held is another's by now.
       for (const attempt of this.attempts.values()) attempt.abort('lost')
       if (this.state === 'running') {
+        this.isolation.reset()
         await this.register()
         this.hunger()
       }
+      // Cut off, not dead: nobody is to be charged for that.
+      await this.store.survived(session.registration)
     } catch (error) {
       this.report('heartbeat', error)
     } finally {
@@ -537,6 +569,7 @@ export class Worker {
           if (pulse.waiting.includes(slots.queue)) slots.hear()
         }
         if (pulse.hasQuestions) this.questions.answer(session)
+        if (session.hasSuspects) await this.isolation.look(session)
         this.idlePolls = pulse.waiting.length > 0 ? 0 : this.idlePolls + 1
       } while (this.pulseAgain)
     } catch (error) {
@@ -613,7 +646,11 @@ export class Worker {
 
   private isQuiet(): boolean {
     return (
-      !this.fetching && this.attempts.size === 0 && this.buffer.size === 0 && this.slots.every((slots) => !slots.wants)
+      !this.fetching &&
+      !this.isolation.isBusy &&
+      this.attempts.size === 0 &&
+      this.buffer.size === 0 &&
+      this.slots.every((slots) => !slots.wants)
     )
   }
 

@@ -23,6 +23,14 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
   const endWorker = (registration: string) =>
     db.run(sql<[string], []>`delete from spillway.workers where registration = $1`, [registration])
 
+  const crashedBefore = (times: number, payload: object) =>
+    db.run(
+      sql<[number, string], []>`
+        insert into spillway.crashes (fingerprint, kind, queue, job_id, registration, alone)
+        select spillway.fingerprint('test', $2::json), 'test', 'default', 1, n, false from generate_series(1, $1) n`,
+      [times, JSON.stringify(payload)],
+    )
+
   it('charges the crash of a silent worker, once, and nothing to others', async () => {
     const silent = await given.worker({ name: 'gone', heartbeatAt: ago(46_000) })
     const alive = await given.worker({ heartbeatAt: ago(40_000) })
@@ -152,9 +160,11 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
   it('convicts by the third crash only a job that ran alone', async () => {
     const crowd = await given.worker()
     const single = await given.worker()
-    const inCompany = await given.job({ state: 'running', registration: crowd, crashAttempt: 2 })
-    await given.job({ state: 'running', registration: crowd })
-    const alone = await given.job({ state: 'running', registration: single, crashAttempt: 2 })
+    await crashedBefore(2, {})
+    await crashedBefore(2, { n: 1 })
+    const inCompany = await given.job({ state: 'running', registration: crowd })
+    await given.job({ state: 'running', registration: crowd, payload: { n: 2 } })
+    const alone = await given.job({ state: 'running', registration: single, payload: { n: 1 } })
     await endWorker(crowd)
     await endWorker(single)
 
@@ -167,7 +177,8 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
 
   it('does not take the last job of a crowd that was taken back in two passes for one that ran alone', async () => {
     const crowd = await given.worker()
-    const locked = await given.job({ state: 'running', registration: crowd, crashAttempt: 2 })
+    await crashedBefore(2, {})
+    const locked = await given.job({ state: 'running', registration: crowd })
     await given.job({ state: 'running', registration: crowd })
     await endWorker(crowd)
 
@@ -182,7 +193,9 @@ describeStore('taking jobs of lost workers back', ({ store, given, db, clock, in
 
   it('follows the crash limit of the queue', async () => {
     await db.run(sql<[], []>`insert into spillway.queues (queue, policy) values ('default', '{"crashLimit": 1}')`, [])
-    const orphan = await given.job({ state: 'running', leaseId: '5' })
+    const worker = await given.worker()
+    const orphan = await given.job({ state: 'running', registration: worker })
+    await endWorker(worker)
 
     await store.rescue(STALE_MS, 3)
 

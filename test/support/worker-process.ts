@@ -25,6 +25,8 @@ export interface WorkerProcessOptions {
   readonly announce?: boolean
   /** Whether it kills itself as soon as a death is committed, before it tells anybody. Default: false. */
   readonly dieOnDeath?: boolean
+  /** MiB its JavaScript may use. Default: what Node thinks right. */
+  readonly memory?: number
 }
 
 export interface WorkerProcess {
@@ -131,7 +133,10 @@ function forkWorker(options: WorkerProcessOptions, log: string): WorkerProcess {
     heartbeat,
     log,
   }
-  const child = fork(PROGRAM, [JSON.stringify(settings)], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] })
+  const child = fork(PROGRAM, [JSON.stringify(settings)], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    execArgv: options.memory === undefined ? [] : [`--max-old-space-size=${options.memory}`],
+  })
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text

@@ -40,6 +40,12 @@ const ACTIONS = {
     if (die && context.job.crashAttempt === 0) process.kill(process.pid, 'SIGKILL')
     return callback.result()
   },
+  abort: () => process.abort(),
+  /** Until the process has no memory left. */
+  hoard: () => {
+    const kept = []
+    for (;;) kept.push(new Array(100_000).fill(kept.length))
+  },
   /** Until the test says so; ends at once when told to stop. */
   hold: (_, { job, signal }) =>
     new Promise((resolve, reject) => {
@@ -63,6 +69,7 @@ const worker = spillway.worker({
       note('start', context.job)
       if (announce) tell({ type: 'started', id: context.job.id })
       if (payload.wait) await sleep(Math.random() * payload.wait)
+      if (payload.after) await sleep(payload.after)
       const outcome = await ACTIONS[payload.do ?? 'ok'](payload, context)
       note('end', context.job)
       return outcome

@@ -15,6 +15,7 @@ interface EnqueueFlags {
   readonly tag?: readonly string[]
   readonly unique?: string
   readonly onConflict?: OnConflict
+  readonly park?: true
   readonly maxAttempts?: number
   readonly metadata?: string
   readonly payloadVersion?: number
@@ -34,6 +35,7 @@ export function enqueueCommand(program: Command): void {
       .option('--tag <tag>', 'may be given again', collect)
       .option('--unique <key>', 'only one job that has not ended has this key')
       .option('--on-conflict <what>', 'when another has it: skip, fail or replace (default: skip)')
+      .option('--park', 'hold it with the others while its fingerprint is quarantined, instead of refusing it')
       .option('--max-attempts <number>', 'attempts that may fail (default: 20)', whole)
       .option('--metadata <json>', 'shown with the job: JSON, @file or - for stdin')
       .option('--payload-version <number>', "version of the payload's shape (default: 1)", whole)
@@ -42,14 +44,20 @@ export function enqueueCommand(program: Command): void {
         `\nExamples:\n  spillway enqueue charge_card --payload '{"customer":"c_1","cents":4200}' --queue billing --tag urgent\n  spillway enqueue send_report --payload @report.json --delay 5m`,
       ),
     async ({ client, out, options }, kind) => {
-      const { payload = '{}', metadata, tag, unique, onConflict, payloadVersion, ...settings } = options
+      const { payload = '{}', park = false, metadata, tag, unique, onConflict, payloadVersion, ...settings } = options
       const { queue, priority, runAt, delay, deadline, timeout, maxAttempts } = settings
-      const { id, inserted } = await client.enqueue(kind!, jsonFrom(payload, 'payload'), {
+      const {
+        id,
+        inserted,
+        parked = false,
+      } = await client.enqueue(kind!, jsonFrom(payload, 'payload'), {
         ...{ queue, priority, runAt, delay, deadline, timeout, maxAttempts, tags: tag, version: payloadVersion },
         ...(unique === undefined ? {} : { unique: { key: unique, onConflict } }),
+        ...(park ? { onQuarantine: 'park' } : {}),
         ...(metadata === undefined ? {} : { metadata: jsonFrom(metadata, 'metadata') }),
       })
-      if (out.isJson) return out.document({ id, inserted })
+      if (out.isJson) return out.document({ id, inserted, ...(parked ? { parked } : {}) })
+      if (parked) return out.line(`parked job ${id} (${oneLine(kind!)}): its fingerprint is quarantined`)
       out.line(inserted ? `enqueued job ${id} (${oneLine(kind!)})` : `nothing enqueued: job ${id} has the unique key`)
     },
   )

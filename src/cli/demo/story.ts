@@ -3,9 +3,11 @@ import { Spillway } from '../../index.js'
 import { isolatedStore } from '../../testing/isolated-store.js'
 import { delivering, deliverWebhook } from './deliver.js'
 import { deliveries } from './deliveries.js'
+import { PARSED, tellOfPoison } from './poison.js'
 import { startReceiver } from './receiver.js'
 
 const DELIVERIES = 2_303
+const ALL = DELIVERIES + PARSED
 const QUEUE = 'webhooks'
 
 /** Where the story is told: lines, and one that is written over while something is under way. */
@@ -82,13 +84,19 @@ export async function tellStory(url: string, stage: Stage): Promise<boolean> {
       `   ${done.succeeded} redriven and delivered in ${seconds(redriven)}, ${left === 0 ? pc.green('0 dead') : pc.red(`${left} dead`)}`,
     )
 
+    stage.line()
+    stage.line(pc.bold('6. One webhook kills every process that reads it'))
+    const place = { url, schema: isolated.schema }
+    const isHealed = await tellOfPoison(spillway, place, await deliveries(PARSED), stage)
+
     const { completed } = await spillway.jobs.counts()
     const faults = await isolated.checker.faults()
     stage.line()
     stage.line(
-      `   ${completed.toLocaleString('en')} of ${DELIVERIES.toLocaleString('en')} completed; every job is in exactly one place: ${faults.length === 0 ? pc.green('yes') : pc.red('no')}`,
+      `   ${completed.toLocaleString('en')} of ${ALL.toLocaleString('en')} completed; every job is in exactly one place: ${faults.length === 0 ? pc.green('yes') : pc.red('no')}`,
     )
-    return left === 0 && completed === DELIVERIES && receiver.accepted.size === DELIVERIES && faults.length === 0
+    const isDelivered = left === 0 && completed === ALL && receiver.accepted.size === DELIVERIES
+    return isDelivered && isHealed && faults.length === 0
   } finally {
     await worker.stop({ grace: '2s', abort: '1s' })
     await receiver.close()

@@ -219,6 +219,8 @@ function sayRefused(id: string, code: string, key: string | null): string {
   switch (code) {
     case 'unique_conflict':
       return `another live or held job has the unique key ${JSON.stringify(key)} of job ${id}`
+    case 'fingerprint_quarantined':
+      return `the fingerprint of job ${id} is quarantined; \`spillway quarantine list\` shows it`
     case 'generation_cap':
       return `job ${id} was retried as often as its queue allows; \`force\` goes past it`
     case 'deadline_passed':

@@ -3,6 +3,8 @@ import { textArray } from './text-array.js'
 
 /** One claimed row, parsed where somebody looks: most handlers read only the payload. */
 export class ClaimedRow implements ClaimedJob {
+  bar: ClaimedJob['bar'] = undefined
+
   constructor(
     private readonly row: readonly (string | null)[],
     readonly queue: string,
@@ -68,6 +70,9 @@ export class ClaimedRow implements ClaimedJob {
   get deadlineInMs(): number | null {
     const text = this.row[18] ?? null
     return text === null ? null : Number(text)
+  }
+  get releaseId(): string | null {
+    return this.row[21] ?? null
   }
   /** The slot its lease was put into; it may have been carried to another one since. */
   get slot(): number {

@@ -1,5 +1,5 @@
 import { causeOf, normaliseMessage } from '../../job/cause.js'
-import { InvalidStateError, SpillwayError, UniqueConflictError } from '../../job/errors.js'
+import { FingerprintQuarantinedError, InvalidStateError, SpillwayError, UniqueConflictError } from '../../job/errors.js'
 import { type JobEvent, statesAccepting } from '../../job/lifecycle.js'
 import { cutSecrets } from '../../job/secrets.js'
 import type { Editing, RetryOverrides } from '../store.js'
@@ -78,7 +78,8 @@ export function editing(db: Database, schema: string): Editing {
         const row: CloneRow = await acting(id, 'clone', () =>
           db.run(clone, [id, ...actParams(act, channel), ...cloneParams(overrides)]),
         )
-        const [uniqueKey, passedDeadline, newId, state, served, queue] = row
+        const [uniqueKey, passedDeadline, newId, state, served, queue, , barred, fingerprint, kind] = row
+        if (barred === 't') throw new FingerprintQuarantinedError(fingerprint, kind)
         if (newId !== null && state !== null) {
           const warning = `no live worker serves queue ${JSON.stringify(queue)}: the job waits until one does`
           return { id: newId, originId: id, state, changed: true, ...(served === 't' ? {} : { warnings: [warning] }) }

@@ -9,6 +9,7 @@ import { inspecting } from './inspecting.js'
 import type { Notifier } from './notifier.js'
 import { operating } from './operating.js'
 import { producing } from './producing.js'
+import { quarantining } from './quarantining.js'
 import { idempotencyQueries, type KeptRow } from './queries/idempotency.js'
 import { TransactionLane } from './transaction-lane.js'
 import { undecodables } from './undecodables.js'
@@ -56,6 +57,7 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...carrying(lane, schema, inspection),
       ...answering(lane, schema),
       ...undecodables(lane, schema),
+      ...quarantining(lane, schema),
     }
   }
 

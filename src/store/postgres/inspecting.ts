@@ -3,14 +3,17 @@ import { JOB_STATES, type JobState } from '../../job/states.js'
 import type { DlqFilter, Inspecting, Page, PageRequest } from '../store.js'
 import { decodeCursor, EXACT_TIME, encodeCursor, ID, isId } from './cursor.js'
 import type { Database } from './database.js'
-import { dateOf, detailedJobOf, type JobDetail, type JobRow, jobOf } from './job-row.js'
+import { blockedOf, dateOf, detailedJobOf, type JobDetail, type JobRow, jobOf } from './job-row.js'
 import { type DlqHitRow, type DlqKey, type DlqListing, type DlqRow, dlqQueries, SEARCH_CAUSES } from './queries/dlq.js'
 import { inspectQueries } from './queries/inspect.js'
+import { quarantineQueries } from './queries/quarantine.js'
 import { queueQueries } from './queries/queues.js'
 import { countsByQueue, queueOf, unsetQueue, workerOf } from './queue-row.js'
 
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
 const READ = { repeatable: true, patienceMs: 5_000 } as const
+/** States in which a job may be kept from running by its fingerprint, or be held for it. */
+const MAY_BE_BLOCKED: ReadonlySet<JobState> = new Set(['available', 'scheduled', 'retryable', 'quarantined'])
 const NEWEST: DlqKey = { at: 'infinity', id: '0' }
 const LARGEST_ID = '9223372036854775807'
 const SUMMARY_COLUMNS = 30
@@ -21,13 +24,16 @@ export function inspecting(db: Database, schema: string): Inspecting {
   const jobs = inspectQueries(schema)
   const dlq = dlqQueries(schema)
   const queues = queueQueries(schema)
+  const { blockedBy } = quarantineQueries(schema)
 
   return {
     async getJob(id, { payload = false } = {}) {
       if (!isId(id)) return undefined
       const [row] = await db.run(jobs.job, [id, payload], READ)
       if (!row) return undefined
-      return detailedJobOf(row.slice(0, SUMMARY_COLUMNS) as JobRow, row.slice(SUMMARY_COLUMNS) as JobDetail)
+      const job = detailedJobOf(row.slice(0, SUMMARY_COLUMNS) as JobRow, row.slice(SUMMARY_COLUMNS) as JobDetail)
+      const blocked = MAY_BE_BLOCKED.has(job.state) ? (await db.run(blockedBy, [id], READ))[0] : undefined
+      return blocked ? { ...job, blocked: blockedOf(blocked) } : job
     },
 
     async listJobs({ state, queue, kind }, page) {

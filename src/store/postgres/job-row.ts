@@ -124,3 +124,10 @@ function withoutPayload<Entry extends object>(entry: Entry): Entry {
 function jsonOf(text: Text | undefined): unknown {
   return text == null ? null : (JSON.parse(text) as unknown)
 }
+
+/** What keeps a job from running, as the store says it. */
+export type BlockedRow = [fingerprint: string, since: Text, because: 'quarantined' | 'suspected']
+
+export function blockedOf([fingerprint, since, because]: BlockedRow): NonNullable<Job['blocked']> {
+  return { fingerprint, since: dateOf(since), because }
+}

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { SpillwayError, UniqueConflictError } from '../../job/errors.js'
+import { FingerprintQuarantinedError, SpillwayError, UniqueConflictError } from '../../job/errors.js'
+import { fingerprintOf } from '../../job/fingerprint.js'
 import type { Enqueued, Executor, NewJob, Notice, Producing } from '../store.js'
 import { actParams, performing } from './acting.js'
 import type { Database } from './database.js'
@@ -20,7 +21,7 @@ const DUE_SOON_MS = 60_000
 /** How often a key is tried for whose holder has gone each time it was to be named. */
 const MAX_TRIES = 20
 
-type Placed = { readonly id: string; readonly place: 'r' | 'd' | 'k' }
+type Placed = { readonly id: string; readonly place: 'r' | 'd' | 'k' | 'p' | 'q' }
 /** Runs a statement of the transaction at hand. */
 type RunOne = <Params extends readonly unknown[], Row>(
   statement: Statement<Params, Row>,
@@ -112,11 +113,11 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
     jobs: readonly NewJob[],
     placed: readonly Placed[],
   ): Promise<readonly (Enqueued | undefined)[]> {
-    if (!placed.some(({ place }) => place === 'k')) return placed.map(({ id }) => ({ id, inserted: true }))
+    if (!placed.some(({ place }) => place === 'k')) return placed.map(insertedOf)
     const taken = jobs.filter((_, n) => placed[n]?.place === 'k').map((job) => job.uniqueKey as string)
     const holders = new Map(await db.run(queries.holders, [taken.join(SEPARATOR)]))
-    return placed.map(({ id, place }, n) => {
-      if (place !== 'k') return { id, inserted: true }
+    return placed.map((it, n) => {
+      if (it.place !== 'k') return insertedOf(it)
       const holder = holders.get(jobs[n]?.uniqueKey as string)
       return holder === undefined ? undefined : { id: holder, inserted: false }
     })
@@ -179,9 +180,7 @@ export function producing(db: Database, schema: string, notifier: Pick<Notifier,
             if (holder === undefined && tries < MAX_TRIES) placed.splice(n, 1, ...(await storeChunk([job], null, run)))
             else if (holder === undefined || job.onConflict !== 'skip') throw conflict(key, holder ?? '')
           }
-          answers.push(
-            holder === undefined ? { id: (placed[n] as Placed).id, inserted: true } : { id: holder, inserted: false },
-          )
+          answers.push(holder === undefined ? insertedOf(placed[n] as Placed) : { id: holder, inserted: false })
         }
         notices.push(...noticesOf(chunk, placed))
       }
@@ -227,7 +226,14 @@ function conflict(key: string, holderId: string): SpillwayError {
 
 async function storeChunk(jobs: readonly NewJob[], requestId: string | null, run: Run): Promise<Placed[]> {
   const full = jobs.some(needsMore)
-  return placesOf(await run(full ? fullParams(jobs, requestId) : plainParams(jobs, requestId), full))
+  const placed = placesOf(await run(full ? fullParams(jobs, requestId) : plainParams(jobs, requestId), full))
+  const refused = jobs[placed.findIndex(({ place }) => place === 'q')]
+  if (refused) throw new FingerprintQuarantinedError(fingerprintOf(refused.kind, refused.payload), refused.kind)
+  return placed
+}
+
+function insertedOf({ id, place }: Placed): Enqueued {
+  return place === 'p' ? { id, inserted: true, parked: true } : { id, inserted: true }
 }
 
 function placesOf([ids, places]: EnqueuedRow): Placed[] {
@@ -246,7 +252,8 @@ function needsMore(job: NewJob): boolean {
     job.metadata !== null ||
     job.deadline !== null ||
     job.timeoutMs !== null ||
-    job.retention !== null
+    job.retention !== null ||
+    job.onQuarantine === 'park'
   )
 }
 
@@ -283,6 +290,7 @@ function fullParams(jobs: readonly NewJob[], requestId: string | null): FullPara
     texts((job) => (job.tags && job.tags.length > 0 ? JSON.stringify(job.tags) : null)),
     texts((job) => job.metadata),
     texts((job) => job.retention),
+    texts((job) => (job.onQuarantine === 'park' ? 't' : 'f')),
   ]
 }
 

@@ -1,6 +1,7 @@
 import type { Rescued, Upkeep } from '../store.js'
 import type { Database } from './database.js'
 import { channelOf } from './notices.js'
+import { quarantining } from './quarantining.js'
 import { rescueQueries } from './queries/rescue.js'
 
 const BATCH = 1_000
@@ -11,6 +12,7 @@ const BATCHES = 20
 export function rescuing(db: Database, schema: string): Pick<Upkeep, 'rescue' | 'endGone'> {
   const queries = rescueQueries(schema)
   const channel = channelOf(schema)
+  const { finishReleases } = quarantining(db, schema)
 
   return {
     async rescue(staleMs, crashLimit): Promise<Rescued> {
@@ -19,12 +21,19 @@ export function rescuing(db: Database, schema: string): Pick<Upkeep, 'rescue' | 
       const registrations = lost![1]
       for (let batch = 0; registrations !== '{}' && batch < BATCHES; batch++) {
         let moved = 0
-        for (const [verdict, n] of await db.run(queries.takeBack, [registrations, BATCH, crashLimit, channel])) {
+        for (const [verdict, n] of await db.run(queries.takeBack, [
+          registrations,
+          BATCH,
+          crashLimit,
+          channel,
+          staleMs,
+        ])) {
           counts[verdict] += Number(n)
           moved += Number(n)
         }
         if (moved < BATCH) break
       }
+      await finishReleases()
       return {
         retried: counts.retry,
         quarantined: counts.handed_back + counts.crash_bound + counts.crash_limit,

@@ -1,4 +1,10 @@
-import { AlreadyRetriedError, InvalidStateError, SpillwayError, UniqueConflictError } from '../../job/errors.js'
+import {
+  AlreadyRetriedError,
+  FingerprintQuarantinedError,
+  InvalidStateError,
+  SpillwayError,
+  UniqueConflictError,
+} from '../../job/errors.js'
 import { statesAccepting } from '../../job/lifecycle.js'
 import { type JobState, LIVE_STATES } from '../../job/states.js'
 import type { Act, Acted, Operating, RetryRequest } from '../store.js'
@@ -110,7 +116,8 @@ function paramsOf(id: string, request: RetryRequest, act: ReturnType<typeof actP
 
 /** What the statement did; undefined where it has to be found out. @throws what a guard of the statement refused. */
 function answerOf(id: string, row: RetryRow): Acted | undefined {
-  const [generation, , capped, maxGenerations, passedDeadline, state, served, queue, , , operation] = row
+  const [generation, , capped, maxGenerations, passedDeadline, state, served, queue, , , operation, fingerprint, kind] =
+    row
   if (state !== null) {
     const warning = `no live worker serves queue ${JSON.stringify(queue)}: the job waits until one does`
     return {
@@ -121,6 +128,7 @@ function answerOf(id: string, row: RetryRow): Acted | undefined {
       ...(served === 't' ? {} : { warnings: [warning] }),
     }
   }
+  if (fingerprint !== null) throw new FingerprintQuarantinedError(fingerprint, kind)
   if (capped === 't') {
     throw new SpillwayError(
       'generation_cap',

@@ -8,9 +8,11 @@ import { claimQueries } from './queries/claim.js'
 import { servedQueries } from './queries/served.js'
 import { sessionQueries } from './queries/session.js'
 import { settleQueries } from './queries/settle.js'
+import { suspectQueries } from './queries/suspects.js'
 import { ASIDE_ROWS, unservedQueries } from './queries/unserved.js'
 import { Session } from './session.js'
 import { Settler } from './settler.js'
+import { SuspectWatch } from './suspect-watch.js'
 
 /** So much of what was set aside comes back with a registration; the rest with the next pass of maintenance. */
 const BACK_AT_ONCE = 5
@@ -21,6 +23,7 @@ export function running(
   schema: string,
   notifier: Notifier,
   preparePartitions: () => Promise<unknown>,
+  finishReleases: () => Promise<unknown>,
 ): Running {
   const claims = claimQueries(schema)
   const session = sessionQueries(schema)
@@ -42,8 +45,14 @@ export function running(
       // The registration stands, and the next pass of maintenance brings them back.
     }
   }
+  const suspects = suspectQueries(schema)
 
   return {
+    async survived(registration) {
+      const freed = await db.run(suspects.survived, [registration, channel], { repeatable: true })
+      if (freed.length > 0) await finishReleases()
+    },
+
     async register(info: WorkerInfo): Promise<WorkerSession> {
       const kinds = [...new Set(info.serves.map(({ kind, version }) => `${kind}@${version}`))]
       const [row] = await db.run(
@@ -69,6 +78,8 @@ export function running(
       const tell = (notice: Parameters<Notifier['tell']>[0]) => notifier.tell(notice)
       const reported = new Set<string>()
       const hasReported = (group: readonly Settlement[]) => group.some(({ job }) => reported.has(job.id))
+      const lane = db.lane(1)
+      const registration = (row as [string])[0]
       return new Session({
         reported,
         claims,
@@ -78,10 +89,18 @@ export function running(
         setAside: unserved.setAside,
         settler: new Settler(db.lane(2), settle, preparePartitions, tell, hasReported, channel),
         deaths: new DeathWriter(db.lane(2), settle, preparePartitions, tell, hasReported),
-        lane: db.lane(1),
-        registration: (row as [string])[0],
+        lane,
+        registration,
         queues: info.queues,
         served: info.serves,
+        watch: new SuspectWatch({
+          lane,
+          queries: suspects,
+          registration,
+          served: info.serves,
+          channel,
+          finishReleases,
+        }),
         tell,
       })
     },

@@ -25,6 +25,7 @@ import type { servedQueries } from './queries/served.js'
 import type { PulseDocument, sessionQueries } from './queries/session.js'
 import { ASIDE_ROWS, type unservedQueries } from './queries/unserved.js'
 import type { Settler } from './settler.js'
+import type { SuspectWatch } from './suspect-watch.js'
 
 /** How many claims a registration can number: 2^36, some years of a thousand a second. */
 const CLAIM_BITS = 36n
@@ -53,6 +54,7 @@ export interface SessionParts {
   readonly registration: string
   readonly queues: readonly string[]
   readonly served: readonly Served[]
+  readonly watch: SuspectWatch
   readonly tell: (notice: Notice) => void
 }
 
@@ -93,6 +95,7 @@ export class Session implements WorkerSession {
     onJobs?: (jobs: readonly ClaimedJob[]) => void,
   ): Promise<readonly ClaimedJob[]> {
     const view = this.view(queue)
+    if (this.parts.watch.suspicion.version === undefined) await this.parts.watch.follow(undefined)
     const jobs: ClaimedJob[] = []
     const served = servedBut(this.parts.served, except)
     const part = limit < WORTH_PARTS ? limit : Math.ceil(limit / 2)
@@ -134,8 +137,35 @@ export class Session implements WorkerSession {
     this.views.get(notice.queue)?.floors.lower(notice.priority, BigInt(notice.position))
   }
 
+  get hasSuspects(): boolean {
+    return !this.parts.watch.suspicion.isEmpty
+  }
+
+  takeTurn(queue: string): Promise<'ours' | 'theirs' | 'none'> {
+    return this.parts.watch.takeTurn(queue)
+  }
+
+  leaveTurn(queue: string): Promise<void> {
+    return this.parts.watch.leaveTurn(queue)
+  }
+
+  async claimSuspect(queue: string): Promise<ClaimedJob | undefined> {
+    this.answered = this.sent
+    this.isClaiming = true
+    try {
+      return await this.parts.watch.claim(queue, () => String(this.base + ++this.sent))
+    } finally {
+      this.isClaiming = false
+    }
+  }
+
+  isAloneToTheEnd(job: ClaimedJob): boolean {
+    return this.parts.watch.suspicion.isAloneToTheEnd(job)
+  }
+
   async settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
     const settled = await this.parts.settler.settle(settlements)
+    if (this.hasSuspects) await this.parts.watch.succeeded(settlements, settled)
     if (this.parts.reported.size > 0) {
       const ended = settlements.map(({ job }) => job).filter(({ id }) => this.parts.reported.delete(id))
       if (ended.length > 0) await this.parts.settler.forgetProgress(ended)
@@ -162,6 +192,7 @@ export class Session implements WorkerSession {
       if (own.length > 0) waiting.add(queue)
     }
     const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
+    await this.parts.watch.follow(document.quarantine)
     const aborts = (document.aborts ?? []).map(([jobId, leaseId, reason]) => ({ jobId, leaseId, reason }))
     if (aborts.length > 0) {
       const jobs = `{${aborts.map(({ jobId }) => jobId).join(',')}}`
@@ -293,20 +324,29 @@ export class Session implements WorkerSession {
     limit: number,
     served: ServedKinds,
   ): Promise<ClaimedJob[]> {
-    const { lane, claims } = this.parts
+    const { lane, claims, watch } = this.parts
     const { priority, slot } = head
     const leaseId = String(this.base + ++this.sent)
-    const claim = claims.claim[slot] as (typeof claims.claim)[number]
     const floor = view.floors.floor(priority, slot)
     const startedAt = performance.now()
     const { kinds, common, pairs } = served
-    const rows = await lane.run(claim, [queue, priority, String(floor), limit, kinds, leaseId, common, pairs])
+    const params = [queue, priority, String(floor), limit, kinds, leaseId, common, pairs] as const
+    const rows = watch.suspicion.isEmpty
+      ? await lane.run(claims.claim[slot] as (typeof claims.claim)[number], [...params])
+      : await lane.run(claims.claimOthers[slot] as (typeof claims.claimOthers)[number], [
+          ...params,
+          ...watch.suspicion.params(),
+        ])
     let last = 0n
     const jobs = rows.map((row) => {
       const position = BigInt(row[11] as string)
       if (position > last) last = position
       return new ClaimedRow(row, queue, priority, leaseId)
     })
+    const version = rows[0]?.[20]
+    // Before any of them enters a handler: what it is may be known to everybody but this worker.
+    if (version !== undefined && version !== watch.suspicion.version) await watch.follow(version)
+    watch.mark(jobs)
     if (jobs.length === 0) {
       // What is there is another claim's already, or not for this worker: look past it until the next look.
       const [tail] = await lane.run(claims.tail[slot] as (typeof claims.tail)[number], [queue, priority])

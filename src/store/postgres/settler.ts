@@ -163,6 +163,8 @@ export class Settler {
         return this.lane.run(statements.revoke, [ids, leases])
       case 'handback':
         return this.lane.run(statements.handback, [ids, leases])
+      case 'quarantine':
+        return this.lane.run(statements.quarantine, [ids, leases])
       case 'undecodable': {
         const parked = ends(group, 'undecodable')
         return this.lane.run(statements.undecodable, [
@@ -193,7 +195,7 @@ export class Settler {
       if (answers.get(settlement)?.outcome === 'lost') continue
       const { end, job } = settlement
       if (end.event === 'retry' || end.event === 'snooze') due = Math.min(due, Date.now() + end.delayMs)
-      if (end.event === 'handback') {
+      if (end.event === 'handback' || end.event === 'quarantine') {
         this.tell({ type: 'ready', queue: job.queue, priority: job.priority, position: (job as ClaimedRow).position })
       }
     }

@@ -15,6 +15,7 @@ import { channelOf } from './notices.js'
 import { Notifier } from './notifier.js'
 import { operating } from './operating.js'
 import { producing } from './producing.js'
+import { quarantining } from './quarantining.js'
 import { enqueueQueries } from './queries/enqueue.js'
 import { reporting } from './reporting.js'
 import { running } from './running.js'
@@ -62,6 +63,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const notifier = new Notifier(db, schema, enqueueQueries(schema), hear)
   const duties = upkeep(db, schema)
   const inspection = inspecting(db, schema)
+  const quarantine = quarantining(db, schema)
 
   return {
     schema,
@@ -89,7 +91,13 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       await db.close()
     },
     ...producing(db, schema, notifier),
-    ...running(db, schema, notifier, () => duties.preparePartitions()),
+    ...running(
+      db,
+      schema,
+      notifier,
+      () => duties.preparePartitions(),
+      () => quarantine.finishReleases(),
+    ),
     ...duties,
     ...inspection,
     ...operating(db, schema),
@@ -102,6 +110,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...hooking(db, schema),
     ...serving(db, schema),
     ...undecodables(db, schema),
+    ...quarantine,
     ...idempotent(db, schema, notifier),
   }
 }

@@ -2,6 +2,7 @@ import type { Selector } from '../../../job/selector.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { Conditions } from './conditions.js'
+import { quarantinedNow } from './quarantine.js'
 import { deadColumns, redriven } from './redriven.js'
 import { countOf, namedWindow, newerOf, sources, type WindowRequest, windowOf } from './selection.js'
 
@@ -64,7 +65,7 @@ export function bulkQueries(schema: string) {
    * The rows of the scope that match, locked, as they were when the statement began: those another transaction has are
    * passed over, or waited for; one that was changed meanwhile is left for the next statement, which sees it as it is.
    */
-  const locked = (source: typeof dead, where: Conditions, scope: BatchScope) => {
+  const locked = (source: typeof dead, where: Conditions, scope: BatchScope, barred = new Fragment('false')) => {
     const cut =
       scope.type === 'window'
         ? windowOf(schema, source, where, scope.window)
@@ -77,7 +78,8 @@ export function bulkQueries(schema: string) {
     return fragment`
       ${cut},
       locked as materialized (
-        select d.id, d.unique_key, d.generation, d.queue, d.deadline, d.tableoid as part, d.ctid as at
+        select d.id, d.unique_key, d.generation, d.queue, d.deadline, d.tableoid as part, d.ctid as at,
+               ${barred} as barred
           from ${source.table} d
          where ${found}
            ${how}
@@ -138,7 +140,8 @@ export function bulkQueries(schema: string) {
      */
     retry(scope: BatchScope, act: BatchAct, terms: RetryTerms): Asked<BatchRow> {
       const where = new Conditions()
-      const found = locked(dead, where, scope)
+      const payload = terms.payload === null ? null : where.value(terms.payload, 'json').quoted
+      const found = locked(dead, where, scope, quarantinedNow(schema, 'd.kind', payload ?? 'd.payload'))
       const value = (given: unknown, type: string) => where.value(given, type).quoted
       const time = (ms: number | null) => `to_timestamp(${value(ms, 'float8')} / 1000)`
       const runAt = time(terms.runAtMs)
@@ -154,12 +157,13 @@ export function bulkQueries(schema: string) {
         runAt,
         maxAttempts: value(terms.maxAttempts, 'integer'),
         deadline: time(terms.deadlineMs),
-        payload: terms.payload === null ? null : value(terms.payload, 'json'),
+        payload,
       })
       const statement = sql<unknown[], BatchRow>`
       with ${found},
       judged as materialized (
-        select h.*, case when ${new Fragment(capped('h'))} then 'generation_cap'
+        select h.*, case when h.barred then 'fingerprint_quarantined'
+                         when ${new Fragment(capped('h'))} then 'generation_cap'
                          when ${new Fragment(passed('h'))} is not null then 'deadline_passed' end as code
           from held h
       ),
@@ -516,7 +520,8 @@ export function bulkQueries(schema: string) {
       with ${cut},
       rows as materialized (
         select d.id, d.kind, d.queue, d.${new Fragment(origin.at)} as died_at, d.cause, d.error_class, d.error_message,
-               case when ${capped} then 'generation_cap'
+               case when ${quarantinedNow(schema, 'd.kind', 'd.payload')} then 'fingerprint_quarantined'
+                    when ${capped} then 'generation_cap'
                     when d.unique_key is not null and exists (select from ${table('unique_keys')} k where k.key = d.unique_key)
                       then 'unique_conflict' end as refused
           from cut c join ${origin.table} d on d.id = c.id

@@ -1,5 +1,5 @@
 import { columns, leading, moved } from '../rows.js'
-import { Columns, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
+import { Columns, Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 
 /** How many slots each ring has. */
 export const SLOTS = [0, 1, 2, 3, 4, 5, 6, 7] as const
@@ -20,8 +20,23 @@ export type ClaimParams = [
   pairs: string[],
 ]
 
+export type ClaimOthersParams = [
+  ...claim: ClaimParams,
+  /** Kinds of suspects. */
+  kinds: string[],
+  suspects: string[],
+  /** Quarantined, where a released job runs by itself. */
+  quarantined: string[],
+]
+
+/** What a claim answers of a job `p`, and of the `ring` of leases. */
+export const CLAIMED =
+  new Fragment(`p.id, p.kind, p.schema_version, p.payload, p.attempt, p.crash_attempt, p.max_attempts, p.charge_base,
+             p.run_lease + 1, p.generation, p.handbacks, p.position, p.unique_key, p.tags, p.metadata, p.timeout_ms,
+             date_part('epoch', p.created_at) * 1000, date_part('epoch', nullif(p.run_at, p.created_at)) * 1000,
+             date_part('epoch', p.deadline - now()) * 1000, ring.head, ring.quarantine_version, p.release_id`)
+
 export function claimQueries(schema: string) {
-  const leases = new Identifier(schema, 'leases')
   const ready = SLOTS.map((slot) => new Identifier(schema, `ready_${slot}`))
 
   return {
@@ -31,38 +46,21 @@ export function claimQueries(schema: string) {
      * Index: ready_N_claim. Locks: skips rows another claim is taking. By ctid, on the slot's own table: through the
      * parent a generic plan would lock all eight. A first claim need not wait for the disk: lost in a crash of the
      * server it makes the job available again; a claim of a job that ran before is synchronous, so that run_lease
-     * cannot go back. No row back: nothing claimable here.
+     * cannot go back. With each job comes the version of the quarantine it was claimed under. No row back: nothing
+     * claimable here.
      */
-    claim: SLOTS.map(
-      (slot) => sql<ClaimParams, string[]>`
-      with picked as materialized (
-        delete from ${ready[slot] as Identifier}
-         where ctid = any (array(
-                 select ctid
-                   from ${ready[slot] as Identifier}
-                  where queue = $1 and priority = $2 and position > $3
-                    and kind = any ($5::text[])
-                    and (schema_version = $7 or kind || '@' || schema_version = any ($8::text[]))
-                  order by position
-                  limit $4
-                    for update skip locked))
-        returning ${leading(['run_lease', 'id', 'position'], 'position')}
+    claim: SLOTS.map((slot) => claimFrom<ClaimParams>(schema, slot, new Fragment(''))),
+
+    /**
+     * The same past the fingerprints that are run alone, while there are some: what is quarantined is claimed, for the
+     * worker to hold it.
+     */
+    claimOthers: SLOTS.map((slot) =>
+      claimFrom<ClaimOthersParams>(
+        schema,
+        slot,
+        fragment`and not (r.kind = any ($9::text[]) and ${suspected('r', '$10', '$11')})`,
       ),
-      ring as materialized (
-        select head from ${new Identifier(schema, 'ring_state')} where ring = 'leases'
-      ),
-      leased as (
-        insert into ${leases} (${columns('position', 'lease_id', 'slot')})
-        select ${moved('p', { run_lease: 'p.run_lease + 1' }, 'p.position', '$6::bigint', 'ring.head')}
-          from picked p, ring
-      )
-      select p.id, p.kind, p.schema_version, p.payload, p.attempt, p.crash_attempt, p.max_attempts, p.charge_base,
-             p.run_lease + 1, p.generation, p.handbacks, p.position, p.unique_key, p.tags, p.metadata, p.timeout_ms,
-             date_part('epoch', p.created_at) * 1000, date_part('epoch', nullif(p.run_at, p.created_at)) * 1000,
-             date_part('epoch', p.deadline - now()) * 1000, ring.head
-        from picked p, ring,
-             (select case when max(run_lease) = 0 then set_config('synchronous_commit', 'off', true) end
-                from picked) as durability`,
     ),
 
     /**
@@ -111,6 +109,52 @@ export function claimQueries(schema: string) {
      */
     look: lookQuery(ready),
   }
+}
+
+function claimFrom<Params extends readonly unknown[]>(
+  schema: string,
+  slot: (typeof SLOTS)[number],
+  except: Fragment,
+): Statement<Params, string[]> {
+  const table = new Identifier(schema, `ready_${slot}`)
+  return sql<Params, string[]>`
+      with picked as materialized (
+        delete from ${table}
+         where ctid = any (array(
+                 select ctid
+                   from ${table} r
+                  where queue = $1 and priority = $2 and position > $3
+                    and kind = any ($5::text[])
+                    and (schema_version = $7 or kind || '@' || schema_version = any ($8::text[]))
+                    ${except}
+                  order by position
+                  limit $4
+                    for update skip locked))
+        returning ${leading(['run_lease', 'id', 'position'], 'position')}
+      ),
+      ring as materialized (
+        select r.head, c.quarantine_version
+          from ${new Identifier(schema, 'ring_state')} r, ${new Identifier(schema, 'control')} c
+         where r.ring = 'leases'
+      ),
+      leased as (
+        insert into ${new Identifier(schema, 'leases')} (${columns('position', 'lease_id', 'slot')})
+        select ${moved('p', { run_lease: 'p.run_lease + 1' }, 'p.position', '$6::bigint', 'ring.head')}
+          from picked p, ring
+      )
+      select ${CLAIMED}
+        from picked p, ring,
+             (select case when max(run_lease) = 0 then set_config('synchronous_commit', 'off', true) end
+                from picked) as durability`
+}
+
+/** Whether a waiting row is to be run alone: it is suspected, or it was released out of a fingerprint that stays held. */
+export function suspected(row: string, suspects: string, quarantined: string) {
+  const alias = new Fragment(row)
+  const hash = fragment`md5(${alias}.kind || E'\n' || ${alias}.payload::text)`
+  const [some, also] = [new Fragment(`${suspects}::text[]`), new Fragment(`${quarantined}::text[]`)]
+  return fragment`case when ${alias}.release_id is null then ${hash} = any (${some})
+                       else ${hash} = any (${some}) or ${hash} = any (${also}) end`
 }
 
 function lookQuery(ready: readonly Identifier[]): Statement<[queues: string[]], HeadRow> {

@@ -1,6 +1,7 @@
 import type { JobState } from '../../../job/states.js'
 import { Fragment, Identifier, sql } from '../sql.js'
 import { type ActParams, iso } from './operate.js'
+import { quarantinedNow } from './quarantine.js'
 
 export type CloneParams = [
   id: string,
@@ -23,6 +24,10 @@ export type CloneRow = [
   served: 't' | 'f',
   queue: string,
   notified: string | null,
+  /** Whether its fingerprint is quarantined; that, and its kind. */
+  barred: 't' | 'f',
+  fingerprint: string,
+  kind: string,
 ]
 
 export function cloneQueries(schema: string) {
@@ -41,12 +46,14 @@ export function cloneQueries(schema: string) {
     clone: sql<CloneParams, CloneRow>`
       with seen as materialized (
         select t.*, to_timestamp($10::float8 / 1000) as asked_deadline,
-               coalesce(to_timestamp($8::float8 / 1000), now()) as due, coalesce($6::text, t.queue) as to_queue
+               coalesce(to_timestamp($8::float8 / 1000), now()) as due, coalesce($6::text, t.queue) as to_queue,
+               ${quarantinedNow(schema, 't.kind', 'coalesce($11::json, t.payload)')} as barred
           from ${table('terminal_entries')} t
          where t.id = $1::bigint and t.state in ('completed', 'cancelled')
       ),
       fresh as materialized (
-        select s.*, nextval('${table('job_ids')}') as new_id from seen s where s.asked_deadline is null or s.asked_deadline > now()
+        select s.*, nextval('${table('job_ids')}') as new_id from seen s
+         where (s.asked_deadline is null or s.asked_deadline > now()) and not s.barred
       ),
       keyed as (
         insert into ${table('unique_keys')} (key, job_id)
@@ -96,7 +103,8 @@ export function cloneQueries(schema: string) {
              s.to_queue,
              case when c.id is null then null
                   when c.due > now() then pg_notify($5::text, 'd|' || floor(date_part('epoch', c.due) * 1000)::bigint)
-                  else pg_notify($5::text, 'r|' || c.priority || '|' || c.id || '|' || c.queue) end
+                  else pg_notify($5::text, 'r|' || c.priority || '|' || c.id || '|' || c.queue) end,
+             s.barred, case when s.barred then md5(s.kind || E'\n' || coalesce($11::json, s.payload)::text) else '' end, s.kind
         from seen s
         left join cleared c on c.origin = s.id`,
   }

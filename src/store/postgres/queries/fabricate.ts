@@ -140,9 +140,10 @@ export function fabricateQueries(schema: string) {
     worker: sql<[row: string], [registration: string]>`
       insert into ${workers}
       select r.*
-        from json_populate_record(json_populate_record(null::${workers}, json_build_object(
-               'registration', nextval('${table('registrations')}'), 'name', 'worker', 'host', 'host', 'boot_id', 'boot',
-               'pid_namespace', 'pid', 'pid', 1, 'pid_started', '0', 'state', 'running', 'concurrency', 10,
+        from (select nextval('${table('registrations')}') as n offset 0) as own,
+             json_populate_record(json_populate_record(null::${workers}, json_build_object(
+               'registration', own.n, 'name', 'worker', 'host', 'host', 'boot_id', 'boot',
+               'pid_namespace', 'pid', 'pid', own.n, 'pid_started', '0', 'state', 'running', 'concurrency', 10,
                'version', '0.0.0', 'started_at', now(), 'heartbeat_at', now())), $1::json) as r
       returning registration`,
 

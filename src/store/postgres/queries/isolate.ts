@@ -25,6 +25,8 @@ const TABLES = [
   'requests',
   'unique_keys',
   'crashes',
+  'quarantine',
+  'suspect_turns',
   'counters',
   'event_outbox',
   'event_log',

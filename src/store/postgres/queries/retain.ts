@@ -278,8 +278,12 @@ export function retainQueries(schema: string) {
         fragment`ended_at < now() - case state when 'delivered' then interval '3 days' else interval '30 days' end`,
       ),
       aborts: forget(table('aborts'), fragment`at < now() - interval '1 hour'`),
-      // Convictions look back 24 h.
-      crashes: forget(table('crashes'), fragment`at < now() - interval '25 hours'`),
+      // Convictions look back as far as their queue says, and what convicted is shown as long as it holds.
+      crashes: forget(
+        table('crashes'),
+        fragment`at < now() - interval '25 hours' and expires_at < now()
+                    and not exists (select from ${table('quarantine')} q where q.fingerprint = crashes.fingerprint)`,
+      ),
       endedWorkers: forget(table('ended_workers'), fragment`ended_at < now() - interval '25 hours'`),
       causes: forget(
         table('dlq_causes'),

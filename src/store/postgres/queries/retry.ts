@@ -2,6 +2,7 @@ import type { JobState } from '../../../job/states.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, Identifier, sql } from '../sql.js'
 import { type ActParams, iso } from './operate.js'
+import { quarantinedNow } from './quarantine.js'
 import { deadColumns, failedColumns, redriven } from './redriven.js'
 
 export type RetryParams = [
@@ -34,6 +35,9 @@ export type RetryRow = [
   from: JobState,
   /** To undo it by. */
   operation: string | null,
+  /** Where its fingerprint is quarantined: that, and its kind. */
+  fingerprint: string | null,
+  kind: string,
 ]
 
 export function retryQueries(schema: string) {
@@ -58,6 +62,11 @@ export function retryQueries(schema: string) {
     force: '$8::boolean',
   })
 
+  const barred = (alias: string) => quarantinedNow(schema, `${alias}.kind`, `coalesce($14::json, ${alias}.payload)`)
+  const seenOf = (alias: string) =>
+    new Fragment(`${alias}.generation, ${alias}.unique_key, ${alias}.queue, ${alias}.deadline, ${alias}.kind,
+               case when ${barred(alias).quoted} then md5(${alias}.kind || E'\\n' || coalesce($14::json, ${alias}.payload)::text) end as barred`)
+
   return {
     /**
      * archived, failed → available or scheduled, of the next generation, as the table of budgets says. What the row was
@@ -69,22 +78,24 @@ export function retryQueries(schema: string) {
      */
     retry: sql<RetryParams, RetryRow>`
       with seen as materialized (
-        select d.id, 'archived' as state, d.generation, d.unique_key, d.queue, d.deadline
+        select d.id, 'archived' as state, ${seenOf('d')}
           from ${dead} d where d.id = $1::bigint
         union all
-        select t.id, t.state, t.generation, t.unique_key, t.queue, t.deadline
+        select t.id, t.state, ${seenOf('t')}
           from ${terminal} t where t.id = $1::bigint and t.state = 'failed'
       ),
       dead_one as materialized (
         select d.id, d.unique_key
           from ${dead} d
          where d.id = $1::bigint and not ${new Fragment(capped('d'))} and ${new Fragment(passed('d'))} is null
+           and not ${barred('d')}
            for update
       ),
       failed_one as materialized (
         select t.id, t.unique_key
           from ${terminal} t
          where t.id = $1::bigint and t.state = 'failed' and not ${new Fragment(capped('t'))} and ${new Fragment(passed('t'))} is null
+           and not ${barred('t')}
            for update
       ),
       picked as materialized (
@@ -172,7 +183,7 @@ export function retryQueries(schema: string) {
                     then pg_notify($5::text, 'r|' || r.priority || '|' || r.position || '|' || r.queue)
                   when l.id is not null
                     then pg_notify($5::text, 'd|' || floor(date_part('epoch', l.run_at) * 1000)::bigint) end,
-             s.state, (select id from noted)
+             s.state, (select id from noted), s.barred, s.kind
         from seen s
         left join now_ready r on r.id = s.id
         left join later l on l.id = s.id`,

@@ -1,6 +1,7 @@
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, sql } from '../sql.js'
 import { claimQueries, type HeadRow } from './claim.js'
+import { noticesOfHeld } from './held.js'
 
 export type WorkerParams = [
   name: string,
@@ -108,7 +109,7 @@ export function sessionQueries(schema: string) {
       ),
       held as (
         insert into ${new Identifier(schema, 'held_entries')}
-               (${columns('state', 'held_at', 'held_reason', 'lease_id', 'started_at')})
+               (${columns('state', 'held_at', 'held_reason', 'fingerprint', 'lease_id', 'started_at')})
         select ${moved(
           'g',
           {
@@ -117,20 +118,15 @@ export function sessionQueries(schema: string) {
           "'quarantined'",
           'now()',
           "'handed_back'",
+          "md5(g.kind || E'\\n' || g.payload::text)",
           'g.lease_id',
           'g.claimed_at',
         )}
           from gone g
          where g.handbacks >= 10
+        returning id, queue, kind, generation, held_reason, fingerprint
       ),
-      events as (
-        insert into ${new Identifier(schema, 'event_outbox')} (type, job_id, queue, kind, generation, reason)
-        select 'quarantined', id, queue, kind, generation, 'handed_back' from gone where handbacks >= 10
-      ),
-      counted as (
-        insert into ${new Identifier(schema, 'counters')} (queue, kind, reason, what, n)
-        select queue, kind, 'handed_back', 'quarantined', count(*) from gone where handbacks >= 10 group by queue, kind
-      )
+      ${noticesOfHeld(schema, 'held')}
       select id from gone`,
 
     /** Keeps what a handler reports, as long as it holds the lease. No row: it does not. */

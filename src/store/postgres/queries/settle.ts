@@ -1,6 +1,7 @@
 import { columns, leading, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
+import { noticesOfHeld } from './held.js'
 
 /** Texts joined by U+001F, a missing one as U+001E. */
 type Texts = string
@@ -33,6 +34,7 @@ export interface SettleStatements {
   readonly snooze: Statement<[ids: Numbers, leaseIds: Numbers, delays: Numbers], SettledRow>
   readonly revoke: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
   readonly handback: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
+  readonly quarantine: Statement<[ids: Numbers, leaseIds: Numbers], SettledRow>
   readonly undecodable: Statement<[ids: Numbers, leaseIds: Numbers, reasons: Texts, entries: Texts], SettledRow>
   readonly wait: Statement<
     [
@@ -399,7 +401,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
       ),
       held as (
         insert into ${table('held_entries')}
-               (${columns('state', 'held_at', 'held_reason', 'lease_id', 'started_at')})
+               (${columns('state', 'held_at', 'held_reason', 'fingerprint', 'lease_id', 'started_at')})
         select ${moved(
           'g',
           {
@@ -408,21 +410,56 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
           "'quarantined'",
           'now()',
           "'handed_back'",
+          "md5(g.kind || E'\\n' || g.payload::text)",
           'g.lease_id',
           'g.claimed_at',
         )}
           from gone g
          where g.handbacks >= 10
+        returning id, queue, kind, generation, held_reason, fingerprint
       ),
-      events as (
-        insert into ${table('event_outbox')} (type, job_id, queue, kind, generation, reason)
-        select 'quarantined', id, queue, kind, generation, 'handed_back' from gone where handbacks >= 10
-      ),
-      counted as (
-        insert into ${table('counters')} (queue, kind, reason, what, n)
-        select queue, kind, 'handed_back', 'quarantined', count(*) from gone where handbacks >= 10 group by queue, kind
-      )
+      ${noticesOfHeld(schema, 'held')}
       select id, case when handbacks < 10 then 'available' else 'quarantined' end from gone`,
+
+    /**
+     * running → quarantined: its fingerprint is, and the handler was not entered; nothing is charged. → available, at its
+     * old position, where it was released meanwhile. Locks the conviction, so that a release that begins meanwhile finds
+     * the job among those it lets go.
+     */
+    quarantine: sql`
+      with given as (
+        select * from unnest($1::bigint[], $2::bigint[]) as g(id, lease_id)
+      ),
+      ${taken},
+      gone as materialized (
+        select ${moved('l', {}, 'l.position', 'l.claimed_at', 'l.lease_id', "md5(l.kind || E'\\n' || l.payload::text) as fingerprint")}
+          from taken l
+          join given g on g.id = l.id and g.lease_id = l.lease_id
+      ),
+      standing as materialized (
+        select q.fingerprint
+          from ${table('quarantine')} q
+         where q.release_id is null and q.fingerprint in (select fingerprint from gone)
+         order by q.fingerprint
+           for share of q
+      ),
+      held as (
+        insert into ${table('held_entries')}
+               (${columns('state', 'held_at', 'held_reason', 'fingerprint', 'lease_id', 'started_at')})
+        select ${moved('g', {}, "'quarantined'", 'now()', "'fingerprint'", 'g.fingerprint', 'g.lease_id', 'g.claimed_at')}
+          from gone g
+         where g.fingerprint in (select fingerprint from standing)
+        returning id, queue, kind, generation, held_reason, fingerprint
+      ),
+      ${noticesOfHeld(schema, 'held')},
+      back as (
+        insert into ${table('ready_entries')} (${columns('position', 'slot')})
+        select ${moved('g', {}, 'g.position', head)}
+          from gone g
+         where g.fingerprint not in (select fingerprint from standing)
+      )
+      select id, case when fingerprint in (select fingerprint from standing) then 'quarantined' else 'available' end
+        from gone`,
 
     /** running → undecodable: parked until code that can read it is there; nothing is charged. */
     undecodable: sql`

@@ -23,7 +23,9 @@ const TIMES = {
   queues: ['paused_at', 'updated_at'],
   duties: ['last_success_at', 'last_error_at'],
   requests: ['at'],
-  crashes: ['at'],
+  crashes: ['at', 'began_at', 'lost_at', 'ended_at', 'expires_at', 'closed_at'],
+  quarantine: ['held_at'],
+  suspect_turns: ['taken_at'],
   counters: ['minute'],
   event_outbox: ['at'],
   event_head: ['outbox_look_at'],
@@ -39,7 +41,7 @@ const TIMES = {
   worker_tasks: ['created_at', 'taken_at'],
   workers: ['started_at', 'heartbeat_at'],
   leaders: ['writing_since'],
-  ended_workers: ['heartbeat_at', 'ended_at'],
+  ended_workers: ['heartbeat_at', 'ended_at', 'started_at'],
 } as const satisfies Record<string, readonly string[]>
 
 /** Farther than any two times of a store are apart; in hours, because days depend on the time zone. */
