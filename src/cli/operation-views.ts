@@ -12,10 +12,12 @@ const DID: Readonly<Record<Operation['action'], string>> = {
 
 /** What an operation did, in one sentence. */
 export function sentenceOf(operation: Operation): string {
-  const { id, action, state, succeeded, matched, skipped, failed, newerLeftAlone, startedAt, finishedAt } = operation
+  const { id, action, state, succeeded, matched, failed, vanished, newerLeftAlone, startedAt, finishedAt } = operation
   const took = startedAt && finishedAt ? ` in ${span(finishedAt.getTime() - startedAt.getTime())}` : ''
+  const skipped = operation.skipped - vanished
   const counts = [
     skipped > 0 && `${skipped} skipped`,
+    vanished > 0 && `${vanished} moved by others before their turn`,
     failed > 0 && `${failed} refused`,
     newerLeftAlone > 0 && `${newerLeftAlone} that died later left alone`,
   ].filter(Boolean)
@@ -39,6 +41,7 @@ export function showOperation(out: Output, operation: Operation): void {
     ['matched', operation.matched],
     ['succeeded', operation.succeeded],
     ['skipped', operation.skipped],
+    ['of these moved by others', operation.vanished || null],
     ['refused', operation.failed],
     ['died later, left alone', operation.newerLeftAlone || null],
     ['rate', operation.rate === null ? null : `${operation.rate} rows/s`],

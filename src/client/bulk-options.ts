@@ -1,6 +1,8 @@
 import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
+import { statesAccepting } from '../job/lifecycle.js'
 import { checkSelector, type Selector } from '../job/selector.js'
+import { HELD_STATES, type JobState } from '../job/states.js'
 import type { BulkAction, BulkRequest } from '../store/store.js'
 import type { ActOptions } from './act.js'
 import { SEED_REASONS } from './filters.js'
@@ -46,13 +48,7 @@ export function toBulkRequest(
   const { dryRun = false, rate, maxWaiting = 5_000, canary, abortAbove = 0, hold = 300_000, preview } = options
   const checked = preview === undefined ? checkSelector(selector) : {}
   const reason = checked.reason === undefined ? undefined : (SEED_REASONS[checked.reason] ?? checked.reason)
-  const wanted = action === 'move' ? 'failed' : 'archived'
-  if (checked.state !== undefined && checked.state !== wanted) {
-    throw new SpillwayError(
-      'selector_refused',
-      `cannot ${action} jobs that are ${checked.state}: only ${wanted} jobs can`,
-    )
-  }
+  checkState(action, checked)
   if (canary !== undefined && action !== 'retry') {
     throw new SpillwayError('invalid_option', `cannot send canaries of a ${action} ahead: only a retry has some`)
   }
@@ -67,6 +63,31 @@ export function toBulkRequest(
     abortAbove: share(abortAbove),
     holdMs: parseDuration(hold, 'hold'),
     preview: preview ?? null,
+  }
+}
+
+/** The states a selector of this action may name. Without one it means the first; among ids, all of them. */
+export function selectableStates(action: BulkAction): readonly [JobState, ...JobState[]] {
+  if (action === 'move') return ['failed']
+  return action === 'discard' ? ['archived', ...HELD_STATES] : ['archived']
+}
+
+/** @throws `selector_refused` for a state the action does not take, and for what jobs of a state do not have. */
+function checkState(action: BulkAction, { state, cause, error }: Selector): void {
+  const known = selectableStates(action)
+  if (state !== undefined && !known.includes(state)) {
+    const byId = action === 'purge' && statesAccepting('purge').includes(state) ? '; jobs.purgeIds takes them by id' : ''
+    throw new SpillwayError(
+      'selector_refused',
+      `cannot ${action} jobs that are ${state}: only ${known.join(', ')} jobs can${byId}`,
+    )
+  }
+  const without = cause !== undefined ? 'cause' : error !== undefined ? 'error' : undefined
+  if (without !== undefined && (HELD_STATES as readonly (JobState | undefined)[]).includes(state)) {
+    throw new SpillwayError(
+      'selector_refused',
+      `cannot select ${state} jobs by ${without}: they did not die, so they have none; name queue, kind, tag or reason`,
+    )
   }
 }
 

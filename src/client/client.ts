@@ -8,6 +8,7 @@ import { Audit } from './audit.js'
 import type { BulkOptions, BulkRetryOptions } from './bulk-options.js'
 import { Callbacks } from './callbacks.js'
 import { Coalescer } from './coalescer.js'
+import { BulkActs } from './bulk-acts.js'
 import { DeadLetters } from './dead-letters.js'
 import { Events } from './events.js'
 import { type GetOptions, Jobs } from './jobs.js'
@@ -73,9 +74,10 @@ export class Client {
     this.store = store
     this.maxPayloadBytes = maxPayloadBytes
     this.coalescer = new Coalescer(store)
-    this.jobs = new Jobs(store, actor, maxPayloadBytes)
     this.operations = new Operations(store, actor)
-    this.dlq = new DeadLetters(store, actor, maxPayloadBytes, this.operations)
+    const bulk = new BulkActs(store, actor, maxPayloadBytes, this.operations)
+    this.jobs = new Jobs(store, actor, maxPayloadBytes, bulk)
+    this.dlq = new DeadLetters(store, actor, maxPayloadBytes, this.operations, bulk)
     this.quarantine = new Quarantine(store, actor)
     this.queues = new Queues(store, actor)
     this.workers = new WorkersList(store)

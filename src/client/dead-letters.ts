@@ -1,9 +1,7 @@
-import { InvalidStateError, SpillwayError } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { Selector } from '../job/selector.js'
 import type { JobState } from '../job/states.js'
 import type {
-  Act,
   Acted,
   BulkAction,
   BulkResult,
@@ -12,18 +10,16 @@ import type {
   DlqFlow,
   DlqGroup,
   GroupFilter,
-  Operation,
   Store,
-  StoreInTransaction,
 } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
-import { type BulkOptions, type BulkRetryOptions, toBulkRequest } from './bulk-options.js'
+import { BulkActs } from './bulk-acts.js'
+import { type BulkOptions, type BulkRetryOptions, selectableStates } from './bulk-options.js'
 import { checkDlqFilter, checkFlowFilter, checkGroupFilter, type FlowOptions } from './filters.js'
 import { type ImportOptions, type ImportReport, importLines } from './import.js'
 import type { GetOptions } from './jobs.js'
 import { Listing, type ListOptions } from './listing.js'
 import type { OperationHandle, Operations } from './operations.js'
-import { checkIdempotencyKey, requestHash } from './request-hash.js'
 import { type RetryOptions, toRetryRequest, withWarning } from './retry.js'
 
 /** The dead-letter queue: jobs that were given up, with all their evidence, and the way back. */
@@ -33,6 +29,7 @@ export class DeadLetters {
     private readonly actor: string,
     private readonly maxPayloadBytes: number,
     private readonly operations: Operations,
+    private readonly bulk = new BulkActs(store, actor, maxPayloadBytes, operations),
   ) {}
 
   /**
@@ -105,7 +102,10 @@ export class DeadLetters {
     return this.act('retry', ids, options)
   }
 
-  /** Puts a dead letter into the bin, where it lies for 7 days; `undo` brings it back byte for byte. */
+  /**
+   * Puts a dead letter into the bin, where it lies for 7 days; `undo` brings it back byte for byte. A held job
+   * (quarantined, undecodable) is taken too, and frees its unique key.
+   */
   discard(id: string, options: ActOptions = {}): Promise<Acted> {
     return this.one('discard', id, 'discarded', options)
   }
@@ -114,7 +114,12 @@ export class DeadLetters {
     return this.act('discard', ids, options)
   }
 
-  /** Puts everything that matches into the bin. @throws as {@link retryMany} */
+  /**
+   * Puts every dead letter that matches into the bin. With `state: 'quarantined'` or `'undecodable'` it takes held jobs
+   * instead (they have no cause and no error to select by), and among `ids` both.
+   *
+   * @throws as {@link retryMany}
+   */
   discardMany(selector: Selector, options: BulkOptions = {}): Promise<OperationHandle> {
     return this.start('discard', selector, options)
   }
@@ -201,74 +206,18 @@ export class DeadLetters {
     return this.operations.undo(operation, options)
   }
 
-  private async start(action: BulkAction, selector: Selector, options: BulkRetryOptions): Promise<OperationHandle> {
-    const request = toBulkRequest(action, selector, options, this.maxPayloadBytes)
-    const act = actOf(this.actor, options)
-    const id = await this.once(`dlq.${action}Many`, selector, options, act, (store) =>
-      store.startOperation(request, act).then((operation) => operation.id),
-    )
-    return this.operations.handle(await this.begun(id))
+  private start(action: BulkAction, selector: Selector, options: BulkRetryOptions): Promise<OperationHandle> {
+    return this.bulk.start(`dlq.${action}Many`, action, selector, options)
   }
 
-  private async act(action: BulkAction, ids: readonly string[], options: BulkRetryOptions): Promise<BulkResult> {
-    if (ids.length > MAX_AT_ONCE) {
-      throw new SpillwayError(
-        'selector_refused',
-        `cannot ${action} ${ids.length} jobs at once: at most ${MAX_AT_ONCE} are; ${action}Many({ ids }) takes more`,
-      )
-    }
-    const request = toBulkRequest(action, { ids }, options, this.maxPayloadBytes)
-    const act = actOf(this.actor, options)
-    const { operation, ...result } = await this.once(`dlq.${action}Ids`, ids, options, act, async (store) => {
-      const { operation, ...rest } = await store.actOnIds(ids, request, act)
-      return { ...rest, operation: operation.id }
-    })
-    return { ...result, operation: await this.begun(operation) }
+  private act(action: BulkAction, ids: readonly string[], options: BulkRetryOptions): Promise<BulkResult> {
+    return this.bulk.act(`dlq.${action}Ids`, action, ids, options)
   }
 
-  /** Does it, or, where the request has a name under which it was done already, repeats the answer. */
-  private async once<T>(
-    path: string,
-    target: unknown,
-    options: BulkRetryOptions,
-    { actor }: Act,
-    work: (store: StoreInTransaction) => Promise<T>,
-  ): Promise<T> {
-    const { idempotencyKey, actor: _, reason: __, requestId: ___, ...asked } = options
-    if (idempotencyKey === undefined) return work(this.store)
-    const key = checkIdempotencyKey(idempotencyKey)
-    // What was asked for, not what it came to: a delay is another time with every call.
-    const request = { actor, method: 'SDK', path, key, requestHash: requestHash([target, asked]) }
-    const { answer } = await this.store.idempotent(request, async (store) => ({
-      status: 200,
-      answer: JSON.stringify(await work(store)),
-    }))
-    return JSON.parse(answer) as T
-  }
-
-  private async begun(id: string): Promise<Operation> {
-    const operation = await this.store.getOperation(id)
-    if (operation) return operation
-    throw new SpillwayError(
-      'operation_not_found',
-      `cannot find operation ${id}, which this request began: it was removed`,
-    )
-  }
-
-  private async one(action: BulkAction, id: string, state: JobState | 'gone', options: ActOptions): Promise<Acted> {
-    const { succeeded, failed, operation } = await this.act(action, [checkJobId(id)], options)
-    const [refused] = failed
-    if (succeeded.length > 0) return { id, state, changed: true, operation: operation.id }
-    if (refused?.code === 'not_found') throw new SpillwayError('not_found', refused.message)
-    const found = await this.store.getJob(id)
-    if (found && refused?.code === 'invalid_state') {
-      throw new InvalidStateError(id, found.state, action, action === 'move' ? ['failed'] : ['archived'])
-    }
-    throw new SpillwayError('job_moving', refused?.message ?? `job ${id} kept moving; try again`)
+  private one(action: BulkAction, id: string, state: JobState | 'gone', options: ActOptions): Promise<Acted> {
+    return this.bulk.one(`dlq.${action}Ids`, action, id, { state, accepting: selectableStates(action) }, options)
   }
 }
 
-/** Jobs that are acted upon before the call answers. */
-const MAX_AT_ONCE = 1_000
 /** With a payload of a mebibyte each, as much as a process can hold beside its work. */
 const EXPORT_PAGE = 50

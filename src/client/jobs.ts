@@ -1,10 +1,13 @@
 import { checkPriority } from '../job/definition.js'
 import { SpillwayError } from '../job/errors.js'
 import type { Job } from '../job/job.js'
+import { statesAccepting } from '../job/lifecycle.js'
 import { checkText, encodePayload } from '../job/payload.js'
 import type { JobState } from '../job/states.js'
-import type { Acted, ClonedJob, EditedPayload, JobEdit, JobFilter, PayloadVersion, Store } from '../store/store.js'
+import type { Acted, BulkResult, ClonedJob, EditedPayload, JobEdit, JobFilter, PayloadVersion, Store } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
+import type { BulkActs } from './bulk-acts.js'
+import type { BulkOptions } from './bulk-options.js'
 import { checkJobFilter } from './filters.js'
 import { Listing, type ListOptions } from './listing.js'
 import { toRunAt, type When } from './moment.js'
@@ -22,6 +25,7 @@ export class Jobs {
     private readonly store: Store,
     private readonly actor: string,
     private readonly maxPayloadBytes: number,
+    private readonly bulk: BulkActs,
   ) {}
 
   /**
@@ -159,7 +163,33 @@ export class Jobs {
     const { overrides } = toRetryRequest(options, 'fresh', this.maxPayloadBytes)
     return this.store.cloneJob(checkJobId(id), overrides, actOf(this.actor, options))
   }
+
+  /**
+   * Deletes a job that is not live for good, wherever it lies: completed, failed, cancelled, archived, discarded or held.
+   * Its payloads, history, callbacks and crashes go with it, its unique key is free, and it is counted as purged. There
+   * is no way back. One statement takes it or leaves it: interrupted, all of it is there or none.
+   *
+   * @throws `not_found`; `invalid_state` for a job that waits or runs: cancel it first; `job_moving`.
+   *
+   * @example
+   * await spillway.jobs.purge('800042', { reason: 'the customer asked for it' })
+   */
+  async purge(id: string, options: ActOptions = {}): Promise<Acted> {
+    const ends = { state: 'gone', accepting: statesAccepting('purge') } as const
+    return this.bulk.one('jobs.purgeIds', 'purge', id, ends, options, { anywhere: true })
+  }
+
+  /**
+   * Deletes at most 1,000 named jobs for good, in one transaction, and says of each what became of it.
+   *
+   * @throws `selector_refused` for more of them, or none; nothing is touched.
+   */
+  async purgeIds(ids: readonly string[], options: PurgeOptions = {}): Promise<BulkResult> {
+    return this.bulk.act('jobs.purgeIds', 'purge', ids, options, { anywhere: true })
+  }
 }
+
+export type PurgeOptions = ActOptions & Pick<BulkOptions, 'idempotencyKey'>
 
 export interface EditPayloadOptions extends ActOptions {
   /** Store it whatever the published schema says. Default: false. */

@@ -622,6 +622,8 @@ export type BulkAction = 'retry' | 'discard' | 'purge' | 'move'
 export interface BulkRequest {
   readonly action: BulkAction
   readonly selector: Selector
+  /** Of a purge by ids: of every job that is not live, not of dead letters only. */
+  readonly anywhere?: boolean
   /** Of a retry. */
   readonly retry?: RetryRequest
   readonly dryRun: boolean
@@ -670,6 +672,8 @@ export interface Operation {
   readonly matched: number
   readonly succeeded: number
   readonly skipped: number
+  /** Of the skipped: how many it had counted and others moved before it came to them. Known when it ends. */
+  readonly vanished: number
   readonly failed: number
   /** Matching deaths its snapshot did not see: they were left alone. Known when it ends. */
   readonly newerLeftAlone: number

@@ -1,10 +1,14 @@
+import { InvalidStateError } from '../../job/errors.js'
+import type { JobState } from '../../job/states.js'
 import { MAX_TRIES } from './acting.js'
 import { isId } from './cursor.js'
 import type { Transaction } from './database.js'
 import type { StoredOperation } from './operation-row.js'
+import { placesOf, statesTaken } from './places.js'
 import type { BatchAct, BatchRow, BatchScope, bulkQueries } from './queries/bulk.js'
 import { operateQueries } from './queries/operate.js'
 import type { operationQueries } from './queries/operations.js'
+import type { SourceName } from './queries/sources.js'
 import { textArray } from './text-array.js'
 
 /** A row that was not done, and why. */
@@ -41,15 +45,42 @@ export class Batches {
     this.cancel = operateQueries(schema).cancel
   }
 
-  /** One batch inside the caller's transaction. */
+  /**
+   * One batch inside the caller's transaction. Named rows are looked for in one place after another; one that moves from a
+   * later to an earlier one meanwhile is found by the next batch.
+   */
   async run(tx: Transaction, operation: StoredOperation, scope: BatchScope): Promise<Batch> {
+    const [first, ...others] = placesOf(operation)
+    let batch = await this.runIn(first, tx, operation, scope)
+    if (scope.type === 'window') return batch
+    for (const place of others) {
+      const found = new Set([...batch.done, ...batch.locked, ...batch.refused.map(({ id }) => id)])
+      const ids = scope.ids.filter((id) => !found.has(id))
+      if (ids.length === 0) break
+      const next = await this.runIn(place, tx, operation, { ...scope, ids })
+      batch = {
+        ...next,
+        done: [...batch.done, ...next.done],
+        refused: [...batch.refused, ...next.refused],
+        locked: [...batch.locked, ...next.locked],
+      }
+    }
+    return batch
+  }
+
+  private async runIn(
+    place: SourceName,
+    tx: Transaction,
+    operation: StoredOperation,
+    scope: BatchScope,
+  ): Promise<Batch> {
     const act: BatchAct = {
       operation: operation.id,
       actor: operation.createdBy,
       reason: operation.reason,
       channel: this.channel,
     }
-    const [statement, values] = this.statement(operation, scope, act)
+    const [statement, values] = this.statement(operation, scope, act, place)
     const [row] = await tx.run(statement, values)
     const [done, refused, locked, at, id, ended] = row as BatchRow
     return {
@@ -157,18 +188,19 @@ export class Batches {
   }
 
   /** Why named rows were not where the action looks: {@link NOT_SELECTED} where they are. */
-  async sayAllMissing(tx: Transaction, ids: readonly string[], { action }: StoredOperation): Promise<Refusal[]> {
+  async sayAllMissing(tx: Transaction, ids: readonly string[], operation: StoredOperation): Promise<Refusal[]> {
     if (ids.length === 0) return []
     const found = new Map(await tx.run(this.queries.whereabouts, [ids.filter(isId)]))
-    const wanted = action === 'move' ? 'failed' : 'archived'
+    const { action } = operation
+    const wanted = statesTaken(operation)
     return ids.map((id) => {
       if (!isId(id))
         return { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
-      const state = found.get(id)
+      const state = found.get(id) as JobState | undefined
       if (state === undefined) {
         return { id, code: 'not_found', message: `cannot find job ${id}: it is in no state any more, or never was` }
       }
-      if (state === wanted) {
+      if (wanted.includes(state)) {
         return {
           id,
           code: NOT_SELECTED,
@@ -178,7 +210,7 @@ export class Batches {
       return {
         id,
         code: 'invalid_state',
-        message: `cannot ${action} job ${id}: it is ${state}, and only ${wanted} jobs can`,
+        message: new InvalidStateError(id, state, action, wanted).message,
       }
     })
   }
@@ -199,14 +231,14 @@ export class Batches {
     ])
   }
 
-  private statement(operation: StoredOperation, scope: BatchScope, act: BatchAct) {
+  private statement(operation: StoredOperation, scope: BatchScope, act: BatchAct, place: SourceName) {
     switch (operation.action) {
       case 'retry':
         return this.queries.retry(scope, act, operation.terms)
       case 'discard':
-        return this.queries.discard(scope, act)
+        return place === 'dead' ? this.queries.discard(scope, act) : this.queries.discardHeld(scope, act, place)
       case 'purge':
-        return this.queries.purge(scope)
+        return this.queries.purge(scope, place)
       case 'move':
         return this.queries.move(scope, act)
       case 'undo':

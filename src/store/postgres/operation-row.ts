@@ -7,6 +7,7 @@ import type { OperationRow } from './queries/operations.js'
 export interface StoredOperation extends Operation {
   readonly terms: RetryTerms
   readonly onConflict: 'fail' | 'skip' | 'replace'
+  readonly anywhere: boolean
   readonly snapshot: string
   readonly cursor: { readonly at: string; readonly id: string }
   readonly nextInMs: number
@@ -20,6 +21,8 @@ export interface StoredOperation extends Operation {
 export interface StoredParams {
   readonly terms: RetryTerms
   readonly onConflict: 'fail' | 'skip' | 'replace'
+  /** A purge by ids, of jobs wherever they are but live. */
+  readonly anywhere?: boolean
 }
 
 /** Reads a row of `operations`. */
@@ -28,13 +31,14 @@ export function operationOf(row: OperationRow): StoredOperation {
   const number = (n: number) => Number(row[n] ?? 0)
   const maybe = (n: number) => (row[n] == null ? null : Number(row[n]))
   const time = (n: number) => (row[n] == null ? null : new Date(Number(row[n])))
-  const { terms, onConflict } = JSON.parse(text(3) ?? '{}') as StoredParams
+  const { terms, onConflict, anywhere = false } = JSON.parse(text(3) ?? '{}') as StoredParams
   return {
     id: text(0) as string,
     action: text(1) as Operation['action'],
     selector: selectorOf(text(2) ?? '{}'),
     terms,
     onConflict,
+    anywhere,
     state: text(4) as Operation['state'],
     stateReason: text(5),
     dryRun: row[6] === 't',
@@ -62,13 +66,14 @@ export function operationOf(row: OperationRow): StoredOperation {
     startedAt: time(29),
     finishedAt: time(30),
     undoneBy: text(31),
+    vanished: number(32),
   }
 }
 
 /** What everybody may see of an operation. */
 export function shown(stored: StoredOperation): Operation {
   const { terms: _, onConflict: __, snapshot: ___, cursor: ____, nextInMs, canaryInMs, canaryPassed, ...rest } = stored
-  const { abortAbove: _____, holdMs: ______, ...operation } = rest
+  const { abortAbove: _____, holdMs: ______, anywhere: _______, ...operation } = rest
   return operation
 }
 

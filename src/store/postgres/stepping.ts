@@ -6,9 +6,13 @@ import type { Database, Transaction } from './database.js'
 import { faultOf } from './errors.js'
 import { operationOf, type StoredOperation, shown } from './operation-row.js'
 import { NO_ROOM_MS, Pace } from './pace.js'
+import { placesOf } from './places.js'
 import type { BatchScope, bulkQueries } from './queries/bulk.js'
 import type { operationQueries } from './queries/operations.js'
 import { type ScanCursor, WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js'
+import type { SourceName } from './queries/sources.js'
+import { joinedPreviews } from './preview.js'
+import { textArray } from './text-array.js'
 
 /** How long a runner has the right to an operation after a step; another takes it over when that has lapsed. */
 const RUNNER_MS = 10_000
@@ -130,7 +134,7 @@ export class Stepping {
     if (selector.ids !== undefined)
       return dryRun ? this.previewIds(tx, operation) : { phase: next, matched: selector.ids.length }
 
-    const source = sourceOf(operation)
+    const [source] = placesOf(operation)
     const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS }
     const [statement, values] = this.bulk.count(window, source)
     const [row] = await tx.run(statement, values)
@@ -140,20 +144,29 @@ export class Stepping {
     if (!dryRun) return { matched, phase: next, cursor: START }
 
     const first = { ...window, cursor: START, limit: WINDOW_ROWS, scan: WINDOW_ROWS }
-    const [preview, previewValues] = this.bulk.preview({ type: 'window', window: first }, source, operation.terms.force)
-    const [document] = await tx.run(preview, previewValues)
-    return { matched, phase: 'ended', state: 'done', preview: (document as [string])[0] }
+    const preview = await this.preview(tx, operation, source, { type: 'window', window: first })
+    return { matched, phase: 'ended', state: 'done', preview }
   }
 
   private async previewIds(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { selector, snapshot, terms } = operation
+    const { selector, snapshot } = operation
     const ids = (selector.ids ?? []).filter(isId)
     const scope = { type: 'ids', ids, selector, snapshot, wait: false } as const
-    const [statement, values] = this.bulk.preview(scope, sourceOf(operation), terms.force)
+    const found: string[] = []
+    for (const place of placesOf(operation)) found.push(await this.preview(tx, operation, place, scope))
+    const preview = joinedPreviews(found)
+    return { matched: preview.looked_at, phase: 'ended', state: 'done', preview: JSON.stringify(preview) }
+  }
+
+  private async preview(
+    tx: Transaction,
+    { action, terms }: StoredOperation,
+    place: SourceName,
+    scope: BatchScope,
+  ): Promise<string> {
+    const [statement, values] = this.bulk.preview(scope, place, action === 'retry', terms.force)
     const [row] = await tx.run(statement, values)
-    const [preview] = row as [string]
-    const { looked_at: matched } = JSON.parse(preview) as { looked_at: number }
-    return { matched, phase: 'ended', state: 'done', preview }
+    return (row as [string])[0]
   }
 
   /** Sends the canaries ahead, or looks what became of them. Silence never lets the rest follow. */
@@ -348,7 +361,8 @@ export class Stepping {
   /** Counts what died after the operation was bound, and ends. */
   private async countNewer(tx: Transaction, operation: StoredOperation): Promise<Change> {
     const { selector, snapshot, cursor } = operation
-    if (sourceOf(operation) === 'dead') {
+    const [source] = placesOf(operation)
+    if (source === 'dead') {
       const [statement, values] = this.bulk.newer({ selector, snapshot, scan: COUNT_ROWS }, cursor.id)
       const [counted] = await tx.run(statement, values)
       const [hits, xid] = counted as [string, string | null]
@@ -356,7 +370,7 @@ export class Stepping {
       return { newer: Number(hits), phase: 'ended', state: 'done' }
     }
     const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS, newer: true }
-    const [statement, values] = this.bulk.count(window, sourceOf(operation))
+    const [statement, values] = this.bulk.count(window, source)
     const [row] = await tx.run(statement, values)
     const [hits, at, lastId] = row as [string, string | null, string | null]
     const newer = Number(hits)
@@ -364,14 +378,31 @@ export class Stepping {
     return { newer, phase: 'ended', state: 'done' }
   }
 
+  /** Of a discard: what was held goes back to where it was, unless its unique key was given to another job meanwhile. */
+  private async restoreHeld(tx: Transaction, { id, undoOf, cursor }: StoredOperation): Promise<Change> {
+    const [row] = await tx.run(this.bulk.restoreHeld, [undoOf as string, cursor.id, BATCH])
+    const [read, last, ids, taken] = row ?? ['0', null, null, null]
+    if (Number(read) === 0 || last === null) return { phase: 'ended', state: 'done' }
+    const back = textArrayLength(ids)
+    const kept = textArray(taken).map((jobId) => ({
+      id: jobId,
+      code: 'unique_conflict',
+      message: `another live or held job has the unique key of job ${jobId}, so it stays in the bin`,
+    }))
+    await this.batches.note(tx, id, kept, 'skipped')
+    const matched = back + kept.length
+    return { matched, succeeded: back, skipped: kept.length, cursor: { at: cursor.at, id: last } }
+  }
+
   private async undo(tx: Transaction, operation: StoredOperation): Promise<Change> {
     const { undoOf, createdBy, cursor, id } = operation
     const [origin] = await tx.run(this.queries.get, [undoOf as string])
     const { action } = operationOf(origin ?? [])
+    if (action === 'discard' && operation.phase === 'revisiting') return this.restoreHeld(tx, operation)
     if (action === 'discard') {
       const [row] = await tx.run(this.bulk.restore, [undoOf as string, BATCH])
       const back = textArrayLength(row?.[0] ?? null)
-      return back === 0 ? { phase: 'ended', state: 'done' } : { matched: back, succeeded: back }
+      return back === 0 ? { phase: 'revisiting', cursor: START } : { matched: back, succeeded: back }
     }
     if (operation.phase === 'moving') {
       const [row] = await tx.run(this.bulk.takeBack, [undoOf as string, cursor.id, BATCH, createdBy])
@@ -394,10 +425,6 @@ export class Stepping {
     }
     return { matched: rest.length, skipped: rest.length, cursor: { at: cursor.at, id: last } }
   }
-}
-
-function sourceOf({ action }: StoredOperation): 'dead' | 'failed' {
-  return action === 'move' ? 'failed' : 'dead'
 }
 
 function vanishedRow(id: string, action: string): Refusal {

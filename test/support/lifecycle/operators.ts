@@ -92,7 +92,7 @@ export const OPERATORS: Readonly<Record<string, Scenario>> = {
   },
   'undecodable release': acts(({ spillway }, { id }) => spillway.undecodable.release(id, { jobs: [TEST_JOB] })),
   'completed clone': acts(({ spillway }, { id }) => spillway.jobs.clone(id)),
-  'completed purge': acts(({ spillway }, { id }) => spillway.dlq.purge(id)),
+  'completed purge': acts(({ spillway }, { id }) => spillway.jobs.purge(id)),
   'completed expire': async (world, from) => {
     await world.spillway.queues.set(world.queue, { retention: { held: '1d' } })
     const before = await made(world, from as JobState, lapsed(from as JobState))

@@ -2,9 +2,11 @@ import type { Selector } from '../../../job/selector.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { Conditions } from './conditions.js'
+import { heldBinQueries } from './held-bin.js'
 import { quarantinedNow } from './quarantine.js'
 import { deadColumns, redriven } from './redriven.js'
-import { countOf, namedWindow, newerOf, sources, type WindowRequest, windowOf } from './selection.js'
+import { countOf, namedWindow, newerOf, type WindowRequest, windowOf } from './selection.js'
+import { type SourceName, sources } from './sources.js'
 
 /** What one batch is about: a window of a selector, or rows named by id. */
 export type BatchScope =
@@ -57,7 +59,8 @@ type Asked<Row> = readonly [Statement<unknown[], Row>, unknown[]]
 /** One batch of an operation, one statement each: at most 1,000 rows and 8 MiB. */
 export function bulkQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
-  const { dead, failed } = sources(schema)
+  const places = sources(schema)
+  const { dead, failed } = places
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
 
@@ -104,6 +107,7 @@ export function bulkQueries(schema: string) {
              (select array_agg(c.id::text) from cut c where c.id not in (select h.id from held h))::text,
              ${stand(scope)}`
   const none = fragment`null::text`
+  const heldBin = heldBinQueries(schema)
 
   /** What else is kept about a job that is gone for good. */
   const erased = fragment`
@@ -238,18 +242,34 @@ export function bulkQueries(schema: string) {
       return [statement, where.values]
     },
 
-    /** archived → gone for good, with everything that was kept about it. */
-    purge(scope: BatchScope): Asked<BatchRow> {
+    /** quarantined, undecodable → discarded: as it is, to come back byte for byte. Frees the unique key. */
+    discardHeld(scope: BatchScope, act: BatchAct, place: SourceName): Asked<BatchRow> {
       const where = new Conditions()
-      const found = locked(dead, where, scope)
+      const found = locked(places[place], where, scope)
+      const statement = sql<unknown[], BatchRow>`
+      with ${found},
+      ${heldBin.discarded(where.value(act.operation, 'bigint'))}
+      ${answer(scope, 'gone', none)}`
+      return [statement, where.values]
+    },
+
+    /** archived, terminal, discarded, held → gone for good, with everything that was kept about it. */
+    purge(scope: BatchScope, place: SourceName): Asked<BatchRow> {
+      const where = new Conditions()
+      const found = locked(places[place], where, scope)
+      const { table: from } = places[place]
       const statement = sql<unknown[], BatchRow>`
       with ${found},
       gone as (
-        delete from ${dead.table} d
-         where d.ctid = any (array(select at from held))
-        returning d.id, d.queue, d.kind, d.tags, d.dlq_at, d.cause
+        delete from ${from} d
+         ${
+           place === 'terminal'
+             ? fragment`using held h where d.tableoid = h.part and d.ctid = h.at and d.id = h.id`
+             : fragment`where d.ctid = any (array(select at from held))`
+         }
+        returning d.id, d.queue, d.kind, ${place === 'dead' ? fragment`d.tags, d.dlq_at, d.cause` : fragment`d.unique_key`}
       ),
-      ${departed('gone', 'purged')},
+      ${place === 'dead' ? departed('gone', 'purged') : heldBin.freed},
       ${erased},
       accounted as (
         insert into ${table('counters')} (queue, kind, reason, what, n)
@@ -485,11 +505,11 @@ export function bulkQueries(schema: string) {
     /** How many rows of a scan match, without touching them, and where it stopped: null where it came to its end. */
     count(
       window: WindowRequest,
-      source: 'dead' | 'failed',
+      source: SourceName,
     ): Asked<[hits: string, at: string | null, id: string | null]> {
       const where = new Conditions()
       const statement = sql<unknown[], [hits: string, at: string | null, id: string | null]>`
-      with ${countOf(schema, source === 'dead' ? dead : failed, where, window)}
+      with ${countOf(schema, places[source], where, window)}
       select c.hits, ${text(new Fragment('e.at'))}, e.id
         from counted c left join edge e on true`
       return [statement, where.values]
@@ -507,10 +527,10 @@ export function bulkQueries(schema: string) {
       return [statement, where.values]
     },
 
-    /** Samples and counts by cause of a window, and what a retry would refuse: what a preview shows. */
-    preview(scope: BatchScope, source: 'dead' | 'failed', force: boolean): Asked<[document: string]> {
+    /** Samples and counts by cause of a window, and what it would refuse (a retry does): what a preview shows. */
+    preview(scope: BatchScope, source: SourceName, refuses: boolean, force: boolean): Asked<[document: string]> {
       const where = new Conditions()
-      const origin = source === 'dead' ? dead : failed
+      const origin = places[source]
       const cut =
         scope.type === 'window'
           ? windowOf(schema, origin, where, scope.window)
@@ -519,7 +539,7 @@ export function bulkQueries(schema: string) {
       const statement = sql<unknown[], [document: string]>`
       with ${cut},
       rows as materialized (
-        select d.id, d.kind, d.queue, d.${new Fragment(origin.at)} as died_at, d.cause, d.error_class, d.error_message,
+        select d.id, d.kind, d.queue, d.${new Fragment(origin.at)} as died_at, ${origin.error},
                case when ${quarantinedNow(schema, 'd.kind', 'd.payload')} then 'fingerprint_quarantined'
                     when ${capped} then 'generation_cap'
                     when d.unique_key is not null and exists (select from ${table('unique_keys')} k where k.key = d.unique_key)
@@ -535,9 +555,11 @@ export function bulkQueries(schema: string) {
                             from (select cause, min(coalesce(error_class || ': ' || error_message, error_class)) as title, count(*) as n
                                     from rows group by cause order by n desc limit 50) as most),
                'would_refuse', (select coalesce(json_agg(json_build_object('code', refused, 'count', n)), '[]')
-                                  from (select refused, count(*) as n from rows where refused is not null group by refused) as r))::text`
+                                  from (select refused, count(*) as n from rows where refused is not null and ${where.value(refuses, 'boolean')} group by refused) as r))::text`
       return [statement, where.values]
     },
+
+    restoreHeld: heldBin.restore,
 
     /** discarded → archived again, byte for byte, those of one operation; $2 rows at most. */
     restore: sql<[operation: string, limit: number], [ids: string | null]>`
@@ -568,7 +590,7 @@ export function bulkQueries(schema: string) {
 }
 
 /** What `dlq_entries` has besides the snapshot. */
-const DEAD_OWN = [
+export const DEAD_OWN = [
   'dlq_at',
   'dlq_reason',
   'original_run_lease',

@@ -56,6 +56,7 @@ const OPERATION = [
   "date_part('epoch', started_at) * 1000",
   "date_part('epoch', finished_at) * 1000",
   "(select u.id from {{operations}} u where u.undo_of = o.id and u.state not in ('failed', 'cancelled') limit 1)",
+  'vanished',
 ] as const
 
 export function operationQueries(schema: string) {
@@ -114,7 +115,10 @@ export function operationQueries(schema: string) {
        where state = 'running' and (runner is null or runner_until < now())
        order by id limit 1`,
 
-    /** Where a step has left it. Part of the step's transaction. */
+    /**
+     * Where a step has left it. Part of the step's transaction. At the end, what was counted and is in no total was moved by
+     * others before it came there: it vanished, and is skipped.
+     */
     account: sql<
       [
         id: string,
@@ -133,18 +137,27 @@ export function operationQueries(schema: string) {
       ],
       OperationRow
     >`
-      with changed as (
-        update ${operations}
+      with summed as (
+        select id, matched + $5::bigint as matched,
+               succeeded + $6::bigint + skipped + $7::bigint + failed + $8::bigint as accounted,
+               $11 = 'done' and not dry_run as has_ended
+          from ${operations} where id = $1::bigint
+      ),
+      changed as (
+        update ${operations} o
            set phase = $2, cursor_at = $3::timestamptz, cursor_id = $4::bigint,
                -- An undo may bring rows back after they were counted: they belong to it, and are done like the others.
-               matched = greatest(matched + $5::bigint, succeeded + $6::bigint + skipped + $7::bigint + failed + $8::bigint),
-               succeeded = succeeded + $6::bigint, skipped = skipped + $7::bigint, failed = failed + $8::bigint,
+               matched = greatest(s.matched, s.accounted),
+               succeeded = succeeded + $6::bigint, failed = failed + $8::bigint,
+               skipped = skipped + $7::bigint + case when s.has_ended then greatest(s.matched - s.accounted, 0) else 0 end,
+               vanished = case when s.has_ended then greatest(s.matched - s.accounted, 0) else 0 end,
                newer_left_alone = newer_left_alone + $9::bigint,
                next_at = greatest(next_at, clock_timestamp() - interval '100 milliseconds') + $10::float8 * interval '1 millisecond',
                state = $11, state_reason = $12, preview = coalesce($13::json, preview),
                finished_at = case when $11 in ('done', 'cancelled', 'failed') then now() end
-         where id = $1::bigint
-        returning *
+          from summed s
+         where o.id = s.id
+        returning o.*
       )
       select ${row} from changed o`,
 

@@ -1,6 +1,7 @@
 import type { Selector } from '../../../job/selector.js'
 import { Fragment, fragment, Identifier, join, whole } from '../sql.js'
 import type { Conditions } from './conditions.js'
+import type { Source } from './sources.js'
 
 /** Rows one window reads at most: what does not match costs time too. */
 export const WINDOW_ROWS = 5_000
@@ -25,35 +26,6 @@ export interface WindowRequest {
   readonly scan: number
   /** Rows the snapshot does not see are taken instead of those it does: to count what came later. */
   readonly newer?: boolean
-}
-
-interface Source {
-  readonly table: Identifier
-  readonly at: string
-  readonly reason: string
-  readonly xid: string
-  /** What every row of the source has. */
-  readonly always: Fragment | undefined
-}
-
-/** Where selectors look: among the dead, or among failed jobs of queues without a dead-letter queue. */
-export function sources(schema: string): Readonly<Record<'dead' | 'failed', Source>> {
-  return {
-    dead: {
-      table: new Identifier(schema, 'dlq_entries'),
-      at: 'dlq_at',
-      reason: 'dlq_reason',
-      xid: 'dlq_xid',
-      always: undefined,
-    },
-    failed: {
-      table: new Identifier(schema, 'terminal_entries'),
-      at: 'finalized_at',
-      reason: 'reason',
-      xid: 'failed_xid',
-      always: fragment`d.state = 'failed'`,
-    },
-  }
 }
 
 /** The lines of a scan in order, and what of them belongs. */
@@ -165,8 +137,7 @@ function ordered(from: Fragment, what: Fragment, order: string, keys: Fragment, 
 
 /** Whether a row `d` died before the operation's snapshot, or (`newer`) after it. */
 function belonging(source: Source, where: Conditions, snapshot: string, newer: boolean): Fragment {
-  const xid = new Fragment(`d.${source.xid}`)
-  const seen = fragment`coalesce(pg_visible_in_snapshot(${xid}, ${where.value(snapshot, 'pg_snapshot')}), true)`
+  const seen = fragment`coalesce(pg_visible_in_snapshot(${source.xid}, ${where.value(snapshot, 'pg_snapshot')}), true)`
   return newer ? fragment`not ${seen}` : seen
 }
 
@@ -211,7 +182,7 @@ export function newerOf(
 ): Fragment {
   const { selector, snapshot, scan } = request
   const bound = where.value(snapshot, 'pg_snapshot')
-  const xid = new Fragment(`d.${source.xid}`)
+  const { xid } = source
   const { lead, others } = filters(where, selector, source)
   const conditions = [fragment`not pg_visible_in_snapshot(${xid}, ${bound})`, ...(lead ? [equal(lead)] : []), ...others]
   const from = fragment`${source.table} d
