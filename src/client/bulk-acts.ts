@@ -1,7 +1,16 @@
 import { InvalidStateError, SpillwayError } from '../job/errors.js'
 import type { Selector } from '../job/selector.js'
 import type { JobState } from '../job/states.js'
-import type { Act, Acted, BulkAction, BulkRequest, BulkResult, Operation, Store, StoreInTransaction } from '../store/store.js'
+import type {
+  Act,
+  Acted,
+  BulkAction,
+  BulkRequest,
+  BulkResult,
+  Operation,
+  Store,
+  StoreInTransaction,
+} from '../store/store.js'
 import { type ActOptions, actOf, checkJobId } from './act.js'
 import { type BulkRetryOptions, toBulkRequest } from './bulk-options.js'
 import type { OperationHandle, Operations } from './operations.js'

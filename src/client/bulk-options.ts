@@ -76,7 +76,8 @@ export function selectableStates(action: BulkAction): readonly [JobState, ...Job
 function checkState(action: BulkAction, { state, cause, error }: Selector): void {
   const known = selectableStates(action)
   if (state !== undefined && !known.includes(state)) {
-    const byId = action === 'purge' && statesAccepting('purge').includes(state) ? '; jobs.purgeIds takes them by id' : ''
+    const byId =
+      action === 'purge' && statesAccepting('purge').includes(state) ? '; jobs.purgeIds takes them by id' : ''
     throw new SpillwayError(
       'selector_refused',
       `cannot ${action} jobs that are ${state}: only ${known.join(', ')} jobs can${byId}`,

@@ -4,7 +4,16 @@ import type { Job } from '../job/job.js'
 import { statesAccepting } from '../job/lifecycle.js'
 import { checkText, encodePayload } from '../job/payload.js'
 import type { JobState } from '../job/states.js'
-import type { Acted, BulkResult, ClonedJob, EditedPayload, JobEdit, JobFilter, PayloadVersion, Store } from '../store/store.js'
+import type {
+  Acted,
+  BulkResult,
+  ClonedJob,
+  EditedPayload,
+  JobEdit,
+  JobFilter,
+  PayloadVersion,
+  Store,
+} from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
 import type { BulkActs } from './bulk-acts.js'
 import type { BulkOptions } from './bulk-options.js'

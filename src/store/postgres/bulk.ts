@@ -42,7 +42,11 @@ export function bulk(db: Database, schema: string): Bulk {
     place: { phase: string; state: string },
     undoOf: string | null = null,
   ): Promise<string> {
-    const params: StoredParams = { terms: termsOf(request), onConflict: request.retry?.onConflict ?? 'fail', ...(request.anywhere === true && { anywhere: true }) }
+    const params: StoredParams = {
+      terms: termsOf(request),
+      onConflict: request.retry?.onConflict ?? 'fail',
+      ...(request.anywhere === true && { anywhere: true }),
+    }
     const [row] = await on.run(queries.create, [
       undoOf === null ? request.action : 'undo',
       JSON.stringify(request.selector),

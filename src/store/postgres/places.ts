@@ -16,7 +16,11 @@ const STATES: Readonly<Record<SourceName, readonly JobState[]>> = {
 }
 
 /** Where an operation looks for its jobs, in this order. By a selector that names no ids it is one place. */
-export function placesOf({ action, selector: { state, ids }, anywhere }: Asked): readonly [SourceName, ...SourceName[]] {
+export function placesOf({
+  action,
+  selector: { state, ids },
+  anywhere,
+}: Asked): readonly [SourceName, ...SourceName[]] {
   if (action === 'move') return ['failed']
   if (state === 'quarantined' || state === 'undecodable') return [state]
   if (ids === undefined || state !== undefined) return ['dead']

@@ -7,11 +7,11 @@ import { faultOf } from './errors.js'
 import { operationOf, type StoredOperation, shown } from './operation-row.js'
 import { NO_ROOM_MS, Pace } from './pace.js'
 import { placesOf } from './places.js'
+import { joinedPreviews } from './preview.js'
 import type { BatchScope, bulkQueries } from './queries/bulk.js'
 import type { operationQueries } from './queries/operations.js'
 import { type ScanCursor, WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js'
 import type { SourceName } from './queries/sources.js'
-import { joinedPreviews } from './preview.js'
 import { textArray } from './text-array.js'
 
 /** How long a runner has the right to an operation after a step; another takes it over when that has lapsed. */

@@ -503,10 +503,7 @@ export function bulkQueries(schema: string) {
         select 1 from ${table('ready_entries')} where last_operation = $1::bigint limit $2) as counted`,
 
     /** How many rows of a scan match, without touching them, and where it stopped: null where it came to its end. */
-    count(
-      window: WindowRequest,
-      source: SourceName,
-    ): Asked<[hits: string, at: string | null, id: string | null]> {
+    count(window: WindowRequest, source: SourceName): Asked<[hits: string, at: string | null, id: string | null]> {
       const where = new Conditions()
       const statement = sql<unknown[], [hits: string, at: string | null, id: string | null]>`
       with ${countOf(schema, places[source], where, window)}
