@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Selector } from '../job/selector.js'
+import type { JobState } from '../job/states.js'
 import { timeAgo } from './arguments.js'
 
 export interface FilterFlags {
@@ -14,6 +15,7 @@ export interface FilterFlags {
   readonly dlqReason?: string
   readonly reason?: string
   readonly all?: boolean
+  readonly state?: JobState
 }
 
 /** The options that select, and whether they take a value: what a command bound to a preview leaves out. */
@@ -27,6 +29,7 @@ export const FILTERS: Readonly<Record<string, boolean>> = {
   '--since': true,
   '--until': true,
   '--all': false,
+  '--state': true,
 }
 
 /** Which dead letters a command is about. */
@@ -47,8 +50,19 @@ export function filterFlags(command: Command, { acts }: { readonly acts: boolean
 }
 
 /** What the flags select. Nothing named is left so: the guard of the action has the word. */
-export function selectorOf({ queue, kind, tag, cause, error, since, until, dlqReason, all }: FilterFlags): Selector {
-  return given({ queue, kind, tag, cause, error, since, until, reason: dlqReason, all }) as Selector
+export function selectorOf({
+  queue,
+  kind,
+  tag,
+  cause,
+  error,
+  since,
+  until,
+  dlqReason,
+  all,
+  state,
+}: FilterFlags): Selector {
+  return given({ queue, kind, tag, cause, error, since, until, reason: dlqReason, all, state }) as Selector
 }
 
 /** The entries that were given. */

@@ -24,7 +24,7 @@ import { Progress } from '../progress.js'
 import { otherCommand, sameCommand } from '../same-command.js'
 
 /** More ids than this are an operation. */
-const AT_ONCE = 1_000
+export const AT_ONCE = 1_000
 
 const EVERY_RETRY = `
 Examples:
@@ -98,6 +98,9 @@ interface Action {
   many(letters: DeadLetters, selector: Selector, options: BulkOptions): Promise<OperationHandle>
 }
 
+/** Of actions that are no operation, without one. */
+type NamedResult = Omit<BulkResult, 'operation'> & Partial<Pick<BulkResult, 'operation'>>
+
 interface ActionFlags extends BulkFlags {
   readonly yes?: boolean
 }
@@ -112,8 +115,9 @@ function act(dlq: Command, action: Action): void {
     const selector = scopeOf(options, ids)
     const mustAsk = action.isFinal && !options.yes && !options.dryRun && canAsk(out)
     if (ids.length === 0 || ids.length > AT_ONCE || options.dryRun || options.detach || options.rate !== undefined) {
-      const preview = mustAsk ? await asked(session, action, selector) : {}
-      const handle = await action.many(client.dlq, selector, { ...bulkOptions(options), ...preview })
+      const look = (how: BulkOptions) => action.many(client.dlq, selector, { ...bulkOptions(options), ...how })
+      const preview = mustAsk ? await asked(look) : {}
+      const handle = await look(preview)
       return runHere({ client, out }, handle, { detach: options.detach, commandFor: commandOfPreview })
     }
     if (mustAsk) await confirm(`delete ${ids.length === 1 ? `job ${ids[0]}` : `${ids.length} jobs`} for good?`)
@@ -124,12 +128,8 @@ function act(dlq: Command, action: Action): void {
 }
 
 /** Counts first, asks with the number, and is then bound to exactly what was counted. */
-async function asked(
-  { client, options }: Session<ActionFlags>,
-  action: Action,
-  selector: Selector,
-): Promise<{ preview: string }> {
-  const looked = await action.many(client.dlq, selector, { ...bulkOptions(options), dryRun: true })
+export async function asked(look: (how: BulkOptions) => Promise<OperationHandle>): Promise<{ preview: string }> {
+  const looked = await look({ dryRun: true })
   const progress = new Progress()
   const { id, matched } = await looked.done({ onProgress: (operation) => progress.update(operation) })
   progress.end()
@@ -137,7 +137,8 @@ async function asked(
   return { preview: id }
 }
 
-function showResult(out: Session<object>['out'], done: string, result: BulkResult): void {
+/** What an action on named ids did. */
+export function showResult(out: Session<object>['out'], done: string, result: NamedResult): void {
   const { succeeded, failed, operation } = result
   if (failed.length > 0) process.exitCode = 4
   if (out.isJson) {
@@ -146,13 +147,13 @@ function showResult(out: Session<object>['out'], done: string, result: BulkResul
   }
   out.line(`${done} ${succeeded.length} of ${succeeded.length + failed.length}`)
   if (failed.length > 0) showRows(out, failed, '')
-  if (done === 'discarded' && succeeded.length > 0) {
+  if (done === 'discarded' && succeeded.length > 0 && operation) {
     out.line(`undo it: ${otherCommand(process.argv.slice(2), 'dlq', 'undo', operation.id)}`)
   }
 }
 
 /** The line that was typed, for exactly the rows its dry run saw. */
-function commandOfPreview(preview: string): string {
+export function commandOfPreview(preview: string): string {
   const without = { ...FILTERS, '--dry-run': false, '--preview': true, '--json': false }
   return sameCommand(process.argv.slice(2), without, '--preview', preview)
 }

@@ -68,13 +68,18 @@ Examples:
 /** `spillway jobs purge|bulk` */
 export function jobsBulkCommands(jobs: Command): void {
   runs<{ reason?: string; yes?: boolean }>(
-    subcommand(jobs, 'purge <ids...>', 'delete jobs that are not live for good, in whatever state; at most 1000 at once')
+    subcommand(
+      jobs,
+      'purge <ids...>',
+      'delete jobs that are not live for good, in whatever state; at most 1000 at once',
+    )
       .option('--reason <text>', 'why; kept in the audit log')
       .option('--yes', 'on a terminal: do not ask')
       .addHelpText('after', "\nExample:\n  spillway jobs purge 800042 800043 --reason 'the customer asked for it'"),
     async ({ client, out, options: { reason, yes } }, given) => {
       const ids = given as unknown as readonly string[]
-      if (!yes && canAsk(out)) await confirm(`delete ${ids.length === 1 ? `job ${ids[0]}` : `${ids.length} jobs`} for good?`)
+      if (!yes && canAsk(out))
+        await confirm(`delete ${ids.length === 1 ? `job ${ids[0]}` : `${ids.length} jobs`} for good?`)
       if (ids.length === 1) return showActed(out, 'purged', await client.jobs.purge(ids[0]!, { reason }))
       showResult(out, 'purged', await client.jobs.purgeIds(ids, { reason }))
     },
@@ -130,10 +135,10 @@ async function oneByOne(
   action: keyof typeof ONE_BY_ONE,
   ids: readonly string[],
 ): Promise<void> {
-  const { reason, ...others } = options
+  const { reason, dryRun, rate, preview, detach } = options
   optionsFor(action, options)
-  const isNamed = ids.length > 0 && Object.keys(scopeOf(others, ids)).length === 1
-  if (!isNamed || options.preview !== undefined || options.dryRun || options.rate !== undefined || options.detach) {
+  scopeOf(options, ids)
+  if (ids.length === 0 || dryRun || rate !== undefined || preview !== undefined || detach) {
     throw new SpillwayError(
       'invalid_option',
       `cannot ${action} jobs by a filter or as an operation yet: name their ids; \`spillway jobs list --state … --json\` lists them`,

@@ -8,6 +8,7 @@ import { group, runs, subcommand } from '../command.js'
 import { attemptsOf, showJob, showPage } from '../job-views.js'
 import { type RetryFlags, retryFlags, retryOptions } from '../retry-flags.js'
 import { oneLine } from '../shown.js'
+import { jobsBulkCommands } from './jobs-bulk.js'
 import { editCommands } from './jobs-edit.js'
 
 /** `spillway jobs …` */
@@ -107,6 +108,7 @@ export function jobsCommand(program: Command): void {
   )
 
   editCommands(jobs)
+  jobsBulkCommands(jobs)
 }
 
 function state(text: string): JobState {
