@@ -114,6 +114,17 @@ describeStore('discarding held jobs', ({ store, given, db, url, checker, inTrans
     expect(await checker.census()).toEqual({ discarded: 5 })
   })
 
+  it.each([{ cause: 'c' }, { error: 'e' }])('by ids and %j takes dead ones only', async (by) => {
+    const dead = await given.job({ state: 'archived', cause: 'c', errorMessage: 'e' })
+    const held = await given.job({ state: 'quarantined' })
+
+    const done = await (await client.dlq.discardMany({ ids: [dead.id, held.id], ...by })).done()
+
+    expect(done).toMatchObject({ state: 'done', matched: 2, succeeded: 1, failed: 1 })
+    expect((await client.operations.rows(done.id)).items).toMatchObject([{ id: held.id, code: 'invalid_state' }])
+    expect([await stateOf(dead.id), await stateOf(held.id)]).toEqual(['discarded', 'quarantined'])
+  })
+
   it.each([{ cause: 'c' }, { error: 'e' }])('refuses to select them by %j, which they do not have', async (by) => {
     const { id } = await given.job({ state: 'quarantined', queue: 'billing' })
 

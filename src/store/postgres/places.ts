@@ -18,14 +18,16 @@ const STATES: Readonly<Record<SourceName, readonly JobState[]>> = {
 /** Where an operation looks for its jobs, in this order. By a selector that names no ids it is one place. */
 export function placesOf({
   action,
-  selector: { state, ids },
+  selector: { state, ids, cause, error },
   anywhere,
 }: Asked): readonly [SourceName, ...SourceName[]] {
   if (action === 'move') return ['failed']
   if (state === 'quarantined' || state === 'undecodable') return [state]
   if (ids === undefined || state !== undefined) return ['dead']
   if (action === 'purge' && anywhere) return ['dead', 'terminal', 'bin', 'held']
-  return action === 'discard' ? ['dead', 'held'] : ['dead']
+  // What was held did not die: it has no cause and no error.
+  const isOfDead = cause !== undefined || error !== undefined
+  return action === 'discard' && !isOfDead ? ['dead', 'held'] : ['dead']
 }
 
 /** The states that it takes jobs from. */
