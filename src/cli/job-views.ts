@@ -2,9 +2,10 @@ import { exactJob } from '../client/wire.js'
 import { SpillwayError } from '../job/errors.js'
 import type { HistoryEntry } from '../job/history.js'
 import type { Job } from '../job/job.js'
-import type { Page } from '../store/store.js'
+import type { Page, StoredQueue } from '../store/store.js'
 import { nextPageCommand } from './next-page.js'
 import type { Cell, Output } from './output.js'
+import { pausedText } from './paused.js'
 import { block, json, oneLine, span } from './shown.js'
 
 /** One page of jobs: a table made of `head` and `row`, and the command for the next page; or one document. */
@@ -38,10 +39,10 @@ export function attemptsOf(job: Job): string {
   return `${job.attempt}/${job.maxAttempts}${crashes}`
 }
 
-/** Everything there is to know about one job. */
-export function showJob(out: Output, job: Job): void {
+/** Everything there is to know about one job, and about its queue where that is paused. */
+export function showJob(out: Output, job: Job, pausedQueue?: StoredQueue): void {
   if (out.isJson) {
-    out.document(exactJob(job))
+    out.document(pausedQueue === undefined ? exactJob(job) : { ...exactJob(job), queuePaused: pauseOf(pausedQueue) })
     return
   }
   const { dlq } = job
@@ -54,6 +55,7 @@ export function showJob(out: Output, job: Job): void {
     ['cause', dlq?.cause],
     ['kind', oneLine(job.kind) + (job.version === 1 ? '' : ` v${job.version}`)],
     ['queue', oneLine(job.queue)],
+    ['paused', pausedQueue && oneLine(pausedText(out, pausedQueue))],
     ['priority', job.priority],
     ['attempts', `${job.attempt} of ${job.maxAttempts} failed`],
     ['crashes', job.crashAttempt || null],
@@ -86,6 +88,10 @@ function blockOf({ state, blocked }: Job): string | null {
   const { fingerprint, because } = blocked
   if (because === 'suspected') return `suspected: runs alone, fingerprint ${fingerprint} has crashed`
   return state === 'quarantined' ? `fingerprint ${fingerprint}` : `by the quarantine of fingerprint ${fingerprint}`
+}
+
+function pauseOf({ pausedAt, pausedBy, pausedReason }: StoredQueue) {
+  return { at: pausedAt, by: pausedBy, reason: pausedReason }
 }
 
 function showValue(out: Output, name: string, value: unknown): void {

@@ -11,6 +11,8 @@ import { oneLine } from '../shown.js'
 import { jobsBulkCommands } from './jobs-bulk.js'
 import { editCommands } from './jobs-edit.js'
 
+const WAITS: ReadonlySet<JobState> = new Set(['available', 'scheduled', 'retryable'] as const)
+
 /** `spillway jobs …` */
 export function jobsCommand(program: Command): void {
   const jobs = group(program, 'jobs', 'look at jobs in every state, and steer them')
@@ -60,7 +62,9 @@ export function jobsCommand(program: Command): void {
       const job = await client.jobs.get(id!, { payload: options.payload })
       if (job === undefined)
         throw new SpillwayError('not_found', `no job ${oneLine(id!, 40)}: it was never there, or is gone`)
-      showJob(out, job)
+      // What waits may wait because of its queue.
+      const queue = WAITS.has(job.state) ? await client.queues.get(job.queue) : undefined
+      showJob(out, job, queue?.pausedAt ? queue : undefined)
     },
   )
 

@@ -5,6 +5,7 @@ import type { StoredQueue } from '../../store/store.js'
 import { duration, flag, limit, retention, whole } from '../arguments.js'
 import { group, runs, subcommand } from '../command.js'
 import type { Output } from '../output.js'
+import { pausedText } from '../paused.js'
 import { oneLine, span } from '../shown.js'
 
 interface SetFlags {
@@ -32,16 +33,19 @@ export function queuesCommand(program: Command): void {
   runs(subcommand(queues, 'list', 'list the queues that have jobs or a policy'), async ({ client, out }) => {
     const all = await client.queues.list()
     if (out.isJson) return out.document({ items: all })
-    const rows = all.map(({ queue, policy, pausedAt, counts = {} }) => [
-      oneLine(queue, 40),
-      pausedAt === null ? '' : out.colors.yellow('paused'),
-      counts.available ?? 0,
-      (counts.scheduled ?? 0) + (counts.retryable ?? 0),
-      counts.running ?? 0,
-      policy.dlqEnabled ? (counts.archived ?? 0) : 'off',
-      keptFor(policy.retention.dlq),
-    ])
-    out.table(['QUEUE', '', 'AVAILABLE', 'WAITING', 'RUNNING', 'DEAD', 'DEAD KEPT'], rows, 'no queues yet')
+    const rows = all.map((stored) => {
+      const { queue, policy, counts = {} } = stored
+      return [
+        oneLine(queue, 40),
+        counts.available ?? 0,
+        (counts.scheduled ?? 0) + (counts.retryable ?? 0),
+        counts.running ?? 0,
+        policy.dlqEnabled ? (counts.archived ?? 0) : 'off',
+        keptFor(policy.retention.dlq),
+        out.colors.yellow(oneLine(pausedText(out, stored), out.room(100))),
+      ]
+    })
+    out.table(['QUEUE', 'AVAILABLE', 'WAITING', 'RUNNING', 'DEAD', 'DEAD KEPT', 'PAUSED'], rows, 'no queues yet')
   })
 
   runs(subcommand(queues, 'get <queue>', 'show the policy of a queue'), async ({ client, out }, queue) => {
@@ -138,14 +142,9 @@ function showQueue(out: Output, stored: StoredQueue): void {
     return
   }
   const { policy } = stored
-  const pausedFor = stored.pausedReason === null ? '' : `: ${oneLine(stored.pausedReason)}`
   out.pairs([
     ['queue', oneLine(stored.queue)],
-    [
-      'paused',
-      stored.pausedAt &&
-        `${out.longTime(stored.pausedAt)} by ${oneLine(stored.pausedBy ?? 'nobody named')}${pausedFor}`,
-    ],
+    ['paused', oneLine(pausedText(out, stored))],
     ['dead-letter queue', policy.dlqEnabled ? 'on' : 'off: jobs that are given up become failed'],
     ...Object.entries(policy.retention).map(([what, ms]) => [`${what} kept`, keptFor(ms)] as const),
     ['dead letters at most', policy.dlqMaxRows ?? 'no limit'],
