@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { migrationScript } from '../../store/postgres/migrate.js'
+import type { SchemaStatus } from '../../index.js'
+import { migrationScript, refuseNewer } from '../../store/postgres/migrate.js'
 import { runs, subcommand } from '../command.js'
 import type { SharedOptions } from '../connect.js'
 import { Output } from '../output.js'
@@ -13,7 +14,7 @@ interface MigrateFlags {
 export function migrateCommand(program: Command): void {
   const command = subcommand(program, 'migrate', "bring the database's schema to this version")
     .option('--status', 'say where the schema stands, and change nothing')
-    .option('--sql', 'print the whole schema as one script, for a DBA; needs no database')
+    .option('--sql', 'print what is pending as one script, for a DBA; without a database, the whole schema')
     .addHelpText(
       'after',
       '\nExamples:\n  spillway migrate --database-url postgres://localhost/app\n  spillway migrate --sql > schema.sql',
@@ -21,6 +22,7 @@ export function migrateCommand(program: Command): void {
   runs<MigrateFlags>(
     command,
     async ({ client, out, options }) => {
+      if (options.sql) return printPending(options.schema ?? 'spillway', await client.schemaStatus())
       if (options.status) return showStatus(out, await client.schemaStatus())
       const { applied, version } = await client.migrate()
       if (out.isJson) return out.document({ applied, version })
@@ -35,12 +37,18 @@ export function migrateCommand(program: Command): void {
 
 /** Without a database: true where that was what was asked for. */
 async function printScript(options: MigrateFlags & SharedOptions): Promise<boolean> {
-  if (options.sql !== true) return false
+  if (options.sql !== true || options.databaseUrl !== undefined || process.env.DATABASE_URL) return false
   new Output(false).line(await migrationScript(options.schema ?? 'spillway'))
   return true
 }
 
-function showStatus(out: Output, status: { version: number; latest: number; pending: readonly string[] }): void {
+/** @throws `schema_newer` */
+async function printPending(schema: string, { version, latest, pending }: SchemaStatus): Promise<void> {
+  refuseNewer(version, latest, schema)
+  new Output(false).line(await migrationScript(schema, pending))
+}
+
+function showStatus(out: Output, status: SchemaStatus): void {
   if (out.isJson) {
     out.document(status)
     return

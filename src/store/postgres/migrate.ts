@@ -30,14 +30,19 @@ export async function migrations(schema: string): Promise<Migration[]> {
   )
 }
 
-/** The whole schema as one script, for a DBA to read and run. */
-export async function migrationScript(schema: string): Promise<string> {
-  const { create, record } = migrationQueries(schema)
-  const steps = await migrations(schema)
+/**
+ * The steps as one script, for a DBA to read and run; `pending` names those that are left to do, without it the whole
+ * schema. Each step is a transaction of its own, and like {@link migrate} waits 2 s for a lock at most.
+ */
+export async function migrationScript(schema: string, pending?: readonly string[]): Promise<string> {
+  const { create, record, limitLockWait } = migrationQueries(schema)
+  const steps = (await migrations(schema)).filter(({ name }) => pending?.includes(name) ?? true)
+  if (steps.length === 0) return `-- schema "${schema}" is up to date`
   return steps
     .map(({ name, version, text }, n) =>
       [
         'begin;',
+        `${limitLockWait.text};`,
         ...(n === 0 ? [`${create.text};`] : []),
         `-- ${name}`,
         text,
@@ -49,8 +54,11 @@ export async function migrationScript(schema: string): Promise<string> {
 }
 
 /**
- * Brings the schema to this version: each step in one transaction, under a lock, so that one of many processes does the
- * work and the others wait for it. Interrupted, the schema stands after the last whole step.
+ * Brings the schema to this version: all steps in one transaction, under a lock, so that one of many processes does the
+ * work and the others wait for it. Interrupted, the schema is as it was.
+ *
+ * Safe beside live workers: a lock that a long transaction keeps from it is waited for 2 s, so that nobody queues up
+ * behind it for longer, and then it is tried again, ten times.
  *
  * @throws `schema_newer` when the schema was migrated by a newer version; nothing is changed.
  */
@@ -61,6 +69,8 @@ export async function migrate(db: Database, schema: string): Promise<MigrationRe
     return await db.transaction(
       async (tx) => {
         await tx.run(queries.lock, [`spillway migrate ${schema}`])
+        // After the lock, which may be waited for as long as another process takes to migrate.
+        await tx.execute(queries.limitLockWait.text)
         await tx.execute(queries.create.text)
         const done = new Set((await tx.run(queries.applied, [])).map(([version]) => Number(version)))
         refuseNewer(Math.max(0, ...done), latestOf(steps), schema)
@@ -116,7 +126,8 @@ function latestOf(steps: readonly Migration[]): number {
   return steps.at(-1)?.version ?? 0
 }
 
-function refuseNewer(version: number, latest: number, schema: string): void {
+/** @throws `schema_newer` where the schema is newer than what this program knows. */
+export function refuseNewer(version: number, latest: number, schema: string): void {
   if (version <= latest) return
   throw new SpillwayError(
     'schema_newer',

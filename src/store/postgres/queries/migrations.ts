@@ -7,6 +7,10 @@ export function migrationQueries(schema: string) {
     lock: sql<[name: string], []>`
       select pg_advisory_xact_lock(hashtextextended($1, 0))`,
 
+    /** Whoever waits for a table keeps everybody who comes later waiting too. */
+    limitLockWait: sql`
+      set local lock_timeout = '2s'`,
+
     create: sql`
       create schema if not exists ${new Identifier(schema)};
       create table if not exists ${applied} (
