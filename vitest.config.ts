@@ -35,7 +35,10 @@ export default defineConfig({
           // A real database; one of its own for each file, so files run side by side.
           ...database,
           name: 'store',
-          include: ['test/{store,worker,client,cli,embedded,maintenance,operations}/**/*.test.ts', 'test/*.test.ts'],
+          include: [
+            'test/{store,worker,client,cli,embedded,maintenance,operations,metrics,pooler,upgrade}/**/*.test.ts',
+            'test/*.test.ts',
+          ],
           exclude: ['test/architecture.test.ts', 'test/docs.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,

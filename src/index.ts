@@ -1,9 +1,12 @@
 import { hostname, userInfo } from 'node:os'
 import { Client } from './client/client.js'
+import { type Doctor, examine } from './client/doctor.js'
 import type { DeathEvent } from './job/death.js'
 import { SpillwayError } from './job/errors.js'
 import { Maintenance } from './maintenance/maintenance.js'
 import { Sending } from './maintenance/sending.js'
+import type { Metrics, MetricsOptions } from './metrics/metrics.js'
+import { MetricsServer, type MetricsServerOptions } from './metrics/server.js'
 import { type PostgresStore, postgresStore } from './store/postgres/store.js'
 import type { MigrationReport, SchemaStatus } from './store/store.js'
 import { Worker, type WorkerOptions } from './worker/worker.js'
@@ -22,7 +25,12 @@ export interface SpillwayOptions {
   readonly maxPayloadBytes?: number
   /** Connections for everything but workers, which have four of their own, and two more for kinds with `onDeathTx`. Default: 10. */
   readonly maxConnections?: number
-  /** Whether statements are prepared under names. Default: true. */
+  /**
+   * A replica of it. Lists of dead, held and finished jobs and of the audit are read there, but for what this process
+   * has just changed; where the replica is away, from `url`.
+   */
+  readonly readUrl?: string | undefined
+  /** Whether statements are prepared under names. Default: found out, because a transaction pooler may lose them. */
   readonly prepare?: boolean
   /** Whether workers listen for notices; without it they poll. Default: true. */
   readonly listen?: boolean
@@ -42,6 +50,8 @@ export interface SpillwayOptions {
 export interface SpillwayWorkerOptions extends WorkerOptions {
   /** Whether this process also takes part in maintenance: promoting, rescuing, retention. Default: true. */
   readonly maintenance?: boolean
+  /** Serves `/metrics`, `/healthz` and `/readyz` while the worker runs. Default: not. */
+  readonly metrics?: MetricsServerOptions
 }
 
 /**
@@ -57,14 +67,28 @@ export class Spillway extends Client {
   private readonly releases: (() => Promise<void>)[]
   private readonly callbackUrl: string | undefined
   private readonly allowPrivate: boolean
+  private readonly ownWorkers = new Set<Worker>()
+  private measured: Promise<Metrics> | undefined
+  private ready: Metrics | undefined
 
   constructor(options: SpillwayOptions = {}) {
-    const { url, schema, maxConnections, prepare, listen, onError, actor = whoAmI(), maxPayloadBytes } = options
+    const {
+      url,
+      readUrl,
+      schema,
+      maxConnections,
+      prepare,
+      listen,
+      onError,
+      actor = whoAmI(),
+      maxPayloadBytes,
+    } = options
     const releases: (() => Promise<void>)[] = []
     const store = postgresStore({
       url: url ?? embedded(schema, releases),
       ...(schema === undefined ? {} : { schema }),
       ...(maxConnections === undefined ? {} : { maxConnections }),
+      ...(readUrl === undefined ? {} : { readUrl }),
       ...(prepare === undefined ? {} : { prepare }),
       ...(listen === undefined ? {} : { listen }),
       ...(onError === undefined ? {} : { onError }),
@@ -94,10 +118,53 @@ export class Spillway extends Client {
 
   /** A worker on this store. It takes jobs from {@link Worker.start} to {@link Worker.stop}. */
   worker(options: SpillwayWorkerOptions): Worker {
-    const { maintenance = true, callbackUrl = this.callbackUrl, ...rest } = options
+    const { maintenance = true, metrics, callbackUrl = this.callbackUrl, ...rest } = options
     const own = { ...rest, callbackUrl }
-    const worker: Worker = new Worker(this.postgres, own, maintenance ? [this.maintenance(() => worker, own)] : [])
+    const worker: Worker = new Worker(this.postgres, own, [
+      ...(metrics === undefined
+        ? []
+        : [
+            new MetricsServer(
+              metrics,
+              () => worker,
+              () => this.metrics(),
+            ),
+          ]),
+      ...(maintenance ? [this.maintenance(() => worker, own)] : []),
+    ])
+    this.ownWorkers.add(worker)
+    worker.on('stopped', () => this.ownWorkers.delete(worker))
+    if (metrics !== undefined) void this.metrics()
+    this.ready?.observe(worker)
     return worker
+  }
+
+  /**
+   * The metrics of the store and of this client's workers, as Prometheus text, a prom-client registry and OpenTelemetry
+   * instruments. Counting begins with the first call; options of later calls are ignored.
+   *
+   * @example
+   * const metrics = await spillway.metrics()
+   * response.setHeader('content-type', metrics.contentType).end(await metrics.text())
+   */
+  metrics(options: MetricsOptions = {}): Promise<Metrics> {
+    this.measured ??= import('./metrics/metrics.js').then((loaded) => {
+      const metrics = new loaded.Metrics(this.postgres, options)
+      for (const worker of this.ownWorkers) metrics.observe(worker)
+      this.ready = metrics
+      return metrics
+    })
+    return this.measured
+  }
+
+  /**
+   * Looks for what is wrong with the database, the way to it and the store, and says of each what fixes it. Changes
+   * nothing.
+   *
+   * @throws `store_unavailable` where the database cannot be reached.
+   */
+  doctor(): Promise<Doctor> {
+    return examine(this.postgres)
   }
 
   override async close(): Promise<void> {
@@ -110,6 +177,7 @@ export class Spillway extends Client {
       staleMs: () => worker().staleMs,
       // Sweeps answer with whole jobs only where somebody wants to hear of them.
       ...(onDeath.length > 0 && { onDeaths: (deaths: readonly DeathEvent[]) => worker().hearOfDeaths(deaths) }),
+      onRescued: (rescued) => this.ready?.rescued(rescued),
       webhooks: { allowPrivate: this.allowPrivate },
     })
   }
@@ -164,6 +232,7 @@ export {
 } from './client/client.js'
 export type { DeadLetters } from './client/dead-letters.js'
 export type { DecodingOptions } from './client/decoding.js'
+export type { Doctor, Finding } from './client/doctor.js'
 export type { EventOptions, Events, ListEventsOptions, SubscribeOptions } from './client/events.js'
 export type { FlowOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
@@ -223,6 +292,9 @@ export type { QueuePolicy, QueuePolicyPatch, Retention } from './job/policy.js'
 export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } from './job/signals.js'
 export { JOB_STATES, type JobState } from './job/states.js'
 export { verifyWebhook, type WebhookHeaders } from './job/webhook-signature.js'
+export { METRICS, type MetricDefinition, type MetricName, type Sample, type Samples } from './metrics/definitions.js'
+export type { Metrics, MetricsOptions } from './metrics/metrics.js'
+export type { MetricsServerOptions } from './metrics/server.js'
 export type {
   Acted,
   Answered,
@@ -257,4 +329,4 @@ export type {
 export { type AbortCause, AttemptAborted } from './worker/attempt.js'
 export { CallbackPending } from './worker/callbacks.js'
 export type { WorkerEvents } from './worker/events.js'
-export { type StopOptions, Worker, type WorkerOptions } from './worker/worker.js'
+export { type QueueUsage, type StopOptions, Worker, type WorkerHealth, type WorkerOptions } from './worker/worker.js'

@@ -22,10 +22,18 @@ const MAY_IMPORT: Record<string, Rule> = {
   'client/': { ours: DOMAIN_AND_PORT, packages: ['node:'] },
   'worker/': { ours: DOMAIN_AND_PORT, packages: ['node:'] },
   'maintenance/': { ours: DOMAIN_AND_PORT, packages: ['node:'] },
+  'metrics/': {
+    ours: [...DOMAIN_AND_PORT, 'worker/'],
+    packages: ['node:', 'prom-client'],
+    types: ['@opentelemetry/api'],
+  },
   'embedded/': { ours: [], packages: ['node:', 'pg'] },
   'testing/': { ours: ['job/', 'client/', 'worker/', 'maintenance/', 'store/'], packages: ['node:'] },
   'cli/': { ours: [''], packages: ['node:', 'commander', 'cli-table3', 'picocolors'] },
-  'index.ts': { ours: ['job/', 'store/', 'client/', 'worker/', 'maintenance/', 'embedded/'], packages: ['node:'] },
+  'index.ts': {
+    ours: ['job/', 'store/', 'client/', 'worker/', 'maintenance/', 'metrics/', 'embedded/'],
+    packages: ['node:'],
+  },
 }
 
 /** Where a statement may stand: in a module of queries, or in a migration, which is no TypeScript. */

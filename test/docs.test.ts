@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createProgram } from '../src/cli/program.js'
 import { ERRORS } from '../src/job/errors.js'
 import { renderLifecycle } from '../src/job/lifecycle.js'
+import { METRICS } from '../src/metrics/definitions.js'
 import { renderNotices } from './support/notices.js'
 
 const root = resolve(import.meta.dirname, '..')
@@ -60,6 +61,7 @@ describe('generated tables', () => {
     ['docs/explanation/lifecycle.md', 'transitions', renderLifecycle()],
     ['docs/reference/errors.md', 'errors', renderErrors()],
     ['docs/reference/events.md', 'notices', renderNotices()],
+    ['docs/how-to/monitor.md', 'metrics', renderMetrics()],
   ])('of %s say what the code says', async (page, name, table) => {
     const place = new RegExp(`(<!-- ${name}: generated [^\\n]*-->\\n).*?(<!-- end -->)`, 's')
     expect(text(page)).toMatch(place)
@@ -105,6 +107,13 @@ function isUnderstood(line: string): boolean {
 
 function requiredArguments(command: Command): number {
   return command.registeredArguments.filter((it) => it.required).length
+}
+
+function renderMetrics(): string {
+  const rows = Object.entries(METRICS).map(
+    ([name, { type, of, labels, help }]) => `| \`${name}\` | ${type} | ${of} | ${labels.join(', ')} | ${help} |`,
+  )
+  return ['| Metric | Type | Of | Labels | |', '|---|---|---|---|---|', ...rows, ''].join('\n')
 }
 
 function renderErrors(): string {

@@ -11,6 +11,11 @@ export function whole(text: string): number {
   throw new InvalidArgumentError('A whole number is accepted.')
 }
 
+export function port(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new InvalidArgumentError('A port is accepted: 0 to 65535, 0 for any that is free.')
+}
+
 export function flag(text: string): boolean {
   if (text === 'true') return true
   if (text === 'false') return false

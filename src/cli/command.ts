@@ -13,6 +13,8 @@ export interface RunOptions<Options> {
   readonly needsSchema?: boolean
   /** Tried before anything is connected; true when there is nothing left to do. */
   readonly instead?: (options: Options & SharedOptions) => Promise<boolean>
+  /** Whether trouble that repairs itself is told of in a pipe too, as for what runs for long. Default: false. */
+  readonly tellsTrouble?: boolean
 }
 
 /** A command under `parent`. */
@@ -29,6 +31,7 @@ export function group(parent: Command, name: string, summary: string): Command {
 export function shared(program: Command): Command {
   return program
     .option('--database-url <url>', 'the database (default: DATABASE_URL, else the embedded one of this folder)')
+    .option('--read-url <url>', 'a replica to read lists from (default: SPILLWAY_READ_URL, else none)')
     .option('--schema <name>', 'the schema its tables lie in (default: spillway)')
     .option('--json', 'one JSON document instead of text')
 }
@@ -40,14 +43,14 @@ export function shared(program: Command): Command {
 export function runs<Options = object>(
   command: Command,
   work: (session: Session<Options>, ...args: string[]) => Promise<void>,
-  { needsSchema = true, instead }: RunOptions<Options> = {},
+  { needsSchema = true, instead, tellsTrouble = false }: RunOptions<Options> = {},
 ): Command {
   return command.action(async (...given: unknown[]) => {
     const options = command.optsWithGlobals<Options & SharedOptions>()
     if (await instead?.(options)) return
     const out = new Output(options.json === true)
     const notice = (message: string) => {
-      if (out.isTerminal && !out.isJson) out.note(message)
+      if (tellsTrouble || (out.isTerminal && !out.isJson)) out.note(message)
     }
     const connection = await connect(options, notice, needsSchema)
     try {

@@ -3,6 +3,7 @@ import { Spillway } from '../index.js'
 /** Options that every command takes. */
 export interface SharedOptions {
   readonly databaseUrl?: string
+  readonly readUrl?: string
   readonly schema?: string
   readonly json?: boolean
 }
@@ -31,7 +32,8 @@ export async function connect(options: SharedOptions, notice: Notice, needsSchem
   const onError = (error: Error) => notice(error.message)
   const schema = options.schema === undefined ? {} : { schema: options.schema }
   const webhooks = { allowPrivate: process.env.SPILLWAY_WEBHOOKS_ALLOW_PRIVATE === '1' }
-  const client = new Spillway({ url: place.url, onError, webhooks, ...schema })
+  const readUrl = options.readUrl ?? (process.env.SPILLWAY_READ_URL || undefined)
+  const client = new Spillway({ url: place.url, readUrl, onError, webhooks, ...schema })
   const close = async () => {
     await client.close()
     await place.release()

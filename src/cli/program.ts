@@ -6,6 +6,7 @@ import { callbacksCommand } from './commands/callbacks.js'
 import { demoCommand } from './commands/demo.js'
 import { devCommand } from './commands/dev.js'
 import { dlqCommand } from './commands/dlq.js'
+import { doctorCommand } from './commands/doctor.js'
 import { enqueueCommand } from './commands/enqueue.js'
 import { eventsCommand } from './commands/events.js'
 import { jobsCommand } from './commands/jobs.js'
@@ -13,6 +14,7 @@ import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
 import { quarantineCommand } from './commands/quarantine.js'
 import { queuesCommand } from './commands/queues.js'
+import { rolesCommand } from './commands/roles.js'
 import { undecodableCommand } from './commands/undecodable.js'
 import { webhooksCommand } from './commands/webhooks.js'
 import { workCommand } from './commands/work.js'
@@ -49,6 +51,8 @@ const COMMANDS = [
   devCommand,
   workCommand,
   migrateCommand,
+  rolesCommand,
+  doctorCommand,
   enqueueCommand,
   jobsCommand,
   dlqCommand,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DeathEvent } from '../job/death.js'
-import type { Bulk, Eventing, Hooking, Lead, Notice, Upkeep } from '../store/store.js'
+import type { Bulk, Eventing, Hooking, Lead, Notice, Rescued, Upkeep } from '../store/store.js'
 import { Duty } from './duty.js'
 import { DutyReport } from './duty-report.js'
 import { Leader } from './leader.js'
@@ -18,6 +18,8 @@ export interface MaintenanceOptions {
   /** Told of the deaths that a duty of this process has written, once they are durable. */
   readonly onDeaths?: (deaths: readonly DeathEvent[]) => void
   readonly webhooks?: SendingOptions
+  /** Told of what a rescue of this process did. */
+  readonly onRescued?: (rescued: Rescued) => void
   /** Told of what failed; it is tried again by itself. `duty` is `leader` for the lease itself. */
   readonly onError?: (error: Error, duty: string) => void
 }
@@ -158,7 +160,9 @@ export class Maintenance {
   }
 
   private async rescue(): Promise<number> {
-    const { retried, quarantined } = await this.store.rescue(this.staleMs, this.options.crashLimit ?? 3)
+    const rescued = await this.store.rescue(this.staleMs, this.options.crashLimit ?? 3)
+    this.options.onRescued?.(rescued)
+    const { retried, quarantined } = rescued
     if (quarantined > 0) this.duties.events.wake()
     return retried >= BATCH ? 0 : Math.min(RESCUE_MS, this.staleMs / 3)
   }

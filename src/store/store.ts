@@ -29,7 +29,8 @@ export interface Store
     Serving,
     Undecodables,
     Quarantining,
-    Idempotent {
+    Idempotent,
+    Diagnosing {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
   /** Brings the schema to this version. Safe to call from many processes at once; one does the work. */
@@ -1281,4 +1282,131 @@ export interface Idempotent {
     request: IdempotentRequest,
     work: (store: StoreInTransaction) => Promise<StoredAnswer>,
   ): Promise<StoredAnswer & { readonly replayed: boolean }>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** One look at everything worth watching, by the store's clock. Times that have not happened are null. */
+export interface Measures {
+  readonly schemaVersion: number
+  /** What was ever counted, and never goes back: `arrived`, `departed`, `gone`, `expired`, by reason. */
+  readonly totals: readonly {
+    readonly queue: string
+    readonly kind: string
+    readonly reason: string
+    readonly what: string
+    readonly n: number
+  }[]
+  /** Jobs by queue and state; `unserved` are available ones that no worker could run. Counting stops at 100,000 a slot. */
+  readonly jobs: readonly { readonly queue: string; readonly state: string; readonly n: number }[]
+  /** How long the oldest job that can be claimed has been waiting, by queue. */
+  readonly lag: readonly { readonly queue: string; readonly seconds: number }[]
+  readonly dlq: readonly {
+    readonly queue: string
+    readonly depth: number
+    readonly unreviewed: number
+    readonly oldestSeconds: number
+  }[]
+  readonly workers: readonly { readonly queue: string; readonly n: number }[]
+  readonly pausedQueues: readonly string[]
+  /** How late the promotion of the job that was due first is; 0 when none is due. */
+  readonly dueLagSeconds: number
+  readonly duties: readonly {
+    readonly duty: string
+    readonly lastSuccessAt: Date | null
+    readonly lastErrorAt: Date | null
+    readonly lastError: string | null
+  }[]
+  /** Whether some process leads the maintenance. */
+  readonly isLed: boolean
+  readonly rings: readonly { readonly ring: string; readonly usedSlots: number; readonly bytes: number }[]
+  /** Leases of workers that are gone or silent, not taken back yet. */
+  readonly expiredLeases: number
+  readonly openOperations: number
+  readonly horizon: readonly HorizonHolder[]
+}
+
+/** Something that keeps PostgreSQL from removing dead rows, oldest first. */
+export interface HorizonHolder {
+  readonly holder: 'session' | 'replication slot' | 'prepared transaction'
+  /** Of the slot or the prepared transaction. */
+  readonly name: string | null
+  readonly pid: number | null
+  readonly application: string | null
+  readonly role: string | null
+  /** How many transactions ago it began to hold. */
+  readonly transactions: number
+  /** Since its transaction began; null where the server does not say, as of a slot. */
+  readonly seconds: number | null
+  readonly queryStartedAt: Date | null
+}
+
+/** What {@link Diagnosing.diagnose} found; whether it is right is the caller's to say. */
+export interface Diagnosis {
+  readonly server: {
+    readonly version: string
+    readonly versionNumber: number
+    readonly database: string
+    readonly role: string
+    readonly isReplica: boolean
+    readonly connections: number
+    readonly maxConnections: number
+    /** `fsync`, `synchronous_commit`, `full_page_writes`, `autovacuum`. */
+    readonly settings: Readonly<Record<string, string>>
+  }
+  /** The store's clock less this process's; half the round trip is how exact it is. */
+  readonly clock: { readonly skewMs: number; readonly roundTripMs: number }
+  readonly connection: {
+    /** Whether something stands between that gives connections of its own: a pooler. */
+    readonly isPooled: boolean
+    /** Whether statements prepared under a name are found again. */
+    readonly keepsNames: boolean
+    /** Whether a notice of our own was heard. */
+    readonly hearsNotices: boolean
+  }
+  readonly schema: SchemaStatus
+  /** null where the schema is missing or newer than this program: then nothing more is known. */
+  readonly tables: TableDiagnosis | null
+}
+
+export interface TableDiagnosis {
+  /** What the role may not do: `insert on dlq_entries`, `execute reclaim_slot`. */
+  readonly lacking: readonly string[]
+  readonly measures: Measures
+  readonly queues: readonly StoredQueue[]
+  /** Available jobs by what they need. */
+  readonly waiting: readonly {
+    readonly queue: string
+    readonly kind: string
+    readonly version: number
+    readonly n: number
+    readonly oldestSeconds: number
+    /** A living worker takes jobs of the queue. */
+    readonly hasWorker: boolean
+    /** One of them can run this kind and version. */
+    readonly isServed: boolean
+  }[]
+  /** Dead letters by queue: arrivals and departures of the last hour, arrivals of the 24 before it. */
+  readonly flows: readonly {
+    readonly queue: string
+    readonly arrived: number
+    readonly departed: number
+    readonly arrivedBefore: number
+  }[]
+  /** Dead letters that retention deletes within 3 days, at most 10,000 looked at. */
+  readonly expiring: readonly { readonly queue: string; readonly n: number; readonly firstAt: Date }[]
+  /** Tables with more dead rows than living ones, and more than 10,000. */
+  readonly bloat: readonly {
+    readonly table: string
+    readonly deadRows: number
+    readonly liveRows: number
+    readonly vacuumedAt: Date | null
+  }[]
+}
+
+export interface Diagnosing {
+  /** For metrics. Reads the live planes, so it is not for every request: see how long it takes. */
+  measure(): Promise<Measures>
+  /** Looks at the server, the way to it and the store. @throws `store_unavailable` */
+  diagnose(): Promise<Diagnosis>
 }

@@ -17,6 +17,7 @@ export interface WorkerEvents {
   /** The lease was gone when the attempt ended: its result was refused, and the job is another's. */
   lost: [event: { job: ClaimedJob; why: string }]
   handedBack: [event: { job: ClaimedJob }]
+  revoked: [event: { job: ClaimedJob }]
   /** Handlers that ignore their signal take up this many slots. */
   stuck: [event: { slots: number; of: number }]
   /** Trouble of a background service. Nothing has to be done; it goes on trying. */

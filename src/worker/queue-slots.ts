@@ -4,6 +4,8 @@ export class QueueSlots {
   taken = 0
   /** Of these, handlers whose attempt was settled over their heads. */
   stuck = 0
+  /** Jobs claimed since the start. */
+  claimed = 0
   isPaused = false
   /** There may be something to claim. */
   isHungry = true

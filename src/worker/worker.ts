@@ -59,6 +59,30 @@ export interface Companion {
   heard(notice: Notice): void
 }
 
+/** One queue of a worker. */
+export interface QueueUsage {
+  readonly queue: string
+  readonly concurrency: number
+  /** Attempts under way. */
+  readonly taken: number
+  /** Of these, handlers that ignore their signal. */
+  readonly stuck: number
+  /** Jobs claimed since the start. */
+  readonly claimed: number
+  /** Nothing is claimed from it, because an operator has paused it. */
+  readonly isPaused: boolean
+}
+
+export interface WorkerHealth {
+  readonly state: 'new' | 'starting' | 'running' | 'stopping' | 'stopped'
+  /** Not only while it stops or the database is away: only a new process helps. */
+  readonly isAlive: boolean
+  /** It takes jobs. */
+  readonly isReady: boolean
+  /** Why it is not. */
+  readonly why: string | null
+}
+
 export interface StopOptions {
   /** How long running handlers may take to end by themselves. Default: 25 s. */
   readonly grace?: Duration
@@ -104,6 +128,8 @@ export class Worker {
   private pulsing = false
   private pulseAgain = false
   private offsetMs = 0
+  /** When the database last answered, on the monotonic clock. */
+  private contactAt = 0
   private stuckReported = false
   /** stop() has given up waiting for handlers that do not end. */
   private isLeftOver = false
@@ -183,6 +209,29 @@ export class Worker {
     return this.session?.registration
   }
 
+  /** How much of each queue's concurrency is in use, and how many jobs were claimed since the start. */
+  get usage(): readonly QueueUsage[] {
+    return this.slots.map(({ queue, concurrency, taken, stuck, claimed, isPaused }) => ({
+      ...{ queue, concurrency, taken, stuck, claimed, isPaused },
+    }))
+  }
+
+  /** For probes: whether the process is of use, and whether it takes jobs now. */
+  get health(): WorkerHealth {
+    const silentMs = performance.now() - this.contactAt
+    const why =
+      this.state !== 'running'
+        ? `the worker is ${this.state}`
+        : silentMs > this.staleMs
+          ? `the database was last reached ${Math.round(silentMs / 1_000)} s ago`
+          : null
+    return {
+      ...{ state: this.state, why: this.stuckReported ? 'handlers that ignore their signal hold half the slots' : why },
+      isAlive: this.state !== 'stopped' && !this.stuckReported,
+      isReady: why === null && !this.stuckReported,
+    }
+  }
+
   /** How many attempts are under way, those included whose handler goes on after its end was written. */
   get running(): number {
     return this.attempts.size
@@ -201,7 +250,13 @@ export class Worker {
     this.listening = await this.store.listen((notice) => this.heard(notice))
     if (this.state !== 'starting') return
     this.state = 'running'
-    for (const companion of this.companions) await companion.start()
+    try {
+      for (const companion of this.companions) await companion.start()
+    } catch (error) {
+      await this.stop({ grace: 0, abort: 0 })
+      throw error
+    }
+    if (this.state !== 'running') return
     this.beatTimer = setInterval(() => void this.beat(), this.heartbeatMs)
     await this.pulse()
   }
@@ -287,6 +342,7 @@ export class Worker {
   private begin(job: ClaimedJob, slots: QueueSlots): void {
     const attempt = new Attempt(job, this.doors)
     slots.taken++
+    slots.claimed++
     this.attempts.set(keyOf(job), attempt)
     const handler = this.executor.handlerOf(job)
     if (this.state !== 'running' || !handler) {
@@ -438,6 +494,7 @@ export class Worker {
         if (state === 'quarantined') this.emitter.emit('parked', { job, reason: 'its fingerprint is quarantined' })
         break
       case 'revoke':
+        this.emitter.emit('revoked', { job })
         break
     }
   }
@@ -561,6 +618,7 @@ export class Worker {
         this.pulseAgain = false
         const pulse = await session.pulse()
         this.offsetMs = pulse.storeTime - Date.now()
+        this.contactAt = performance.now()
         for (const { jobId, leaseId, reason } of pulse.aborts) {
           this.attempts.get(`${jobId} ${leaseId}`)?.abort(reason === 'cancelled' ? 'cancelled' : 'lost')
         }

@@ -2,6 +2,7 @@ import pg from 'pg'
 import type { Database } from '../../src/store/postgres/database.js'
 import { sql } from '../../src/store/postgres/sql.js'
 import { until } from '../../src/testing/signals.js'
+import { directly } from '../support/database.js'
 
 export interface Heard {
   /** Every notice committed since listening began, in order. Stops listening. */
@@ -10,7 +11,7 @@ export interface Heard {
 
 /** Listens as a worker does, on a connection of its own. */
 export async function listenFor(url: string, channel: string): Promise<Heard> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: directly(url) })
   const heard: string[] = []
   client.on('notification', ({ payload = '' }) => heard.push(payload))
   await client.connect()

@@ -17,7 +17,21 @@ export function testDatabase(): TestDatabase {
   const name = `${prefix}_${randomBytes(4).toString('hex')}`
   beforeAll(() => onServer(url, (client) => client.query(`create database ${name} template ${template}`)))
   afterAll(() => dropDatabase(url, name))
-  return { url: withDatabase(url, name), name }
+  return { url: withDatabase(pooled()?.url ?? url, name), name }
+}
+
+const POOLED = Symbol.for('spillway.test.pooled')
+const pooled = () => (globalThis as { [POOLED]?: { readonly url: string } | undefined })[POOLED]
+
+/** The same database without the pooler, for what needs a session. */
+export function directly(url: string): string {
+  if (!pooled()) return url
+  return withDatabase(inject('server').url, new URL(url).pathname.slice(1))
+}
+
+/** From now on suites of this file reach their databases through a pooler, which keeps connections open by itself. */
+export function throughPooler(url: string): void {
+  ;(globalThis as { [POOLED]?: { readonly url: string } })[POOLED] = { url }
 }
 
 /** A database of its own without the schema, for tests of migrations. */
@@ -46,7 +60,7 @@ async function dropDatabase(url: string, name: string): Promise<void> {
     let rows = await open()
     while (rows.length > 0 && performance.now() < until) rows = await open()
     await client.query(`drop database if exists ${name} with (force)`)
-    return rows
+    return pooled() ? [] : rows
   })
   if (left.length > 0) {
     throw new Error(

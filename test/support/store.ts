@@ -52,7 +52,7 @@ export function describeStore(
       const { url } = testDatabase()
       const schema = 'spillway'
       const store = open(url)
-      const db = new Database({ url, max: 10, prepare: true, applicationName: 'test' })
+      const db = new Database({ url, max: 10, prepare: 'auto', applicationName: 'test' })
       const checker = onePlace(db, schema)
       const { empty } = isolateQueries(schema)
 

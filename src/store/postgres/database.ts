@@ -1,14 +1,15 @@
 import pg from 'pg'
 import { faultOf, translate } from './errors.js'
 import type { Statement } from './sql.js'
+import { probeWay, Road, type Way } from './way.js'
 
 export interface DatabaseOptions {
   /** The url, or how to find it out when the database is first used. */
   readonly url: string | (() => Promise<string>)
   /** Connections at most. */
   readonly max: number
-  /** Whether statements are prepared under names; off behind a transaction pooler that loses them. */
-  readonly prepare: boolean
+  /** Whether statements are prepared under names. `auto`: found out, because a transaction pooler may lose them. */
+  readonly prepare: boolean | 'auto'
   /** Told of connections that broke while idle; nothing has to be done about them. */
   readonly onError?: ((error: Error) => void) | undefined
   readonly applicationName?: string | undefined
@@ -26,6 +27,7 @@ export interface RunOptions {
 }
 
 const CONFLICT_TRIES = 10
+const NAMELESS_TRIES = 5
 const PATIENCE_MS = 30_000
 
 /**
@@ -37,16 +39,23 @@ export class Database {
   private opened: pg.Pool | undefined
   private opening: Promise<pg.Pool> | undefined
   private isClosed = false
-  private readonly prepare: boolean
 
-  constructor(private readonly options: DatabaseOptions) {
-    this.prepare = options.prepare
-    if (typeof options.url === 'string') this.opened = this.open(options.url)
+  constructor(
+    private readonly options: DatabaseOptions,
+    private readonly road = new Road(options.prepare === 'auto' ? undefined : options.prepare),
+  ) {
+    if (typeof options.url === 'string' && road.keepsNames !== undefined) this.opened = this.open(options.url)
   }
 
   /** A second set of connections to the same database. */
   lane(max: number): Database {
-    return new Database({ ...this.options, max })
+    return new Database({ ...this.options, max }, this.road)
+  }
+
+  /** What stands between this process and the server; asked once. */
+  async way(): Promise<Way> {
+    const pool = await this.pool()
+    return this.road.find(() => this.probe(pool))
   }
 
   /**
@@ -137,18 +146,43 @@ export class Database {
   }
 
   private pool(): Promise<pg.Pool> {
-    const { url } = this.options
     if (this.opened) return Promise.resolve(this.opened)
-    this.opening ??= (typeof url === 'string' ? Promise.resolve(url) : url())
-      .then((found) => {
-        this.opened = this.open(found)
-        return this.opened
-      })
-      .catch((error: unknown) => {
-        this.opening = undefined
-        throw error
-      })
+    this.opening ??= this.openFound().catch((error: unknown) => {
+      this.opening = undefined
+      throw error
+    })
     return this.opening
+  }
+
+  private async openFound(): Promise<pg.Pool> {
+    const { url } = this.options
+    const pool = this.open(typeof url === 'string' ? url : await url())
+    try {
+      if (this.road.keepsNames === undefined) await this.road.find(() => this.probe(pool))
+    } catch (error) {
+      await pool.end()
+      throw error
+    }
+    this.opened = pool
+    return pool
+  }
+
+  private async probe(pool: pg.Pool): Promise<Way> {
+    const client = await pool.connect()
+    let broken: Error | undefined
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
+    try {
+      return await probeWay(client, () => this.client())
+    } catch (error) {
+      broken = error as Error
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
   }
 
   private open(url: string): pg.Pool {
@@ -168,12 +202,17 @@ export class Database {
     return pool
   }
 
+  private forgetNames(): void {
+    this.road.keepsNames = false
+    this.options.onError?.(new Error('prepared statements get lost (is there a pooler?): going on without names'))
+  }
+
   private config(
     statement: { readonly name: string; readonly text: string },
     values: readonly unknown[],
   ): pg.QueryArrayConfig {
     return {
-      ...(this.prepare ? { name: statement.name } : {}),
+      ...(this.road.keepsNames === true ? { name: statement.name } : {}),
       text: statement.text,
       values: values as unknown[],
       rowMode: 'array',
@@ -182,6 +221,7 @@ export class Database {
 
   private async repeating<T>(options: RunOptions, attempt: () => Promise<T>): Promise<T> {
     let conflicts = 0
+    let nameless = 0
     let waitMs = 10
     const until = performance.now() + (options.patienceMs ?? PATIENCE_MS)
     for (;;) {
@@ -189,6 +229,11 @@ export class Database {
         return await attempt()
       } catch (error) {
         const fault = faultOf(error)
+        // Several may be under way when the first of them finds out.
+        if (isAboutNames(error) && ++nameless < NAMELESS_TRIES) {
+          if (this.road.keepsNames !== false) this.forgetNames()
+          continue
+        }
         if (fault === 'conflict' && ++conflicts < CONFLICT_TRIES) {
           await pause(Math.random() * Math.min(5 * 2 ** conflicts, 250), options.signal)
           continue
@@ -202,6 +247,12 @@ export class Database {
       }
     }
   }
+}
+
+/** A name is not there, or there already: refused before anything was done. */
+function isAboutNames(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown }
+  return code === '26000' || code === '42P05'
 }
 
 /** Statements inside one transaction. */

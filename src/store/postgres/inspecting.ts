@@ -9,6 +9,7 @@ import { inspectQueries } from './queries/inspect.js'
 import { quarantineQueries } from './queries/quarantine.js'
 import { queueQueries } from './queries/queues.js'
 import { countsByQueue, queueOf, unsetQueue, workerOf } from './queue-row.js'
+import type { Reader } from './replica.js'
 
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
 const READ = { repeatable: true, patienceMs: 5_000 } as const
@@ -19,8 +20,12 @@ const LARGEST_ID = '9223372036854775807'
 const SUMMARY_COLUMNS = 30
 const MAX_PAGE = 1_000
 
-/** Looking at jobs, dead letters, queues and workers on PostgreSQL. Changes nothing and locks nothing. */
-export function inspecting(db: Database, schema: string): Inspecting {
+/**
+ * Looking at jobs, dead letters, queues and workers on PostgreSQL. Changes nothing and locks nothing.
+ *
+ * @param lists - Where lists of what is at rest are read, if not where everything else is: a replica.
+ */
+export function inspecting(db: Database, schema: string, lists: Reader = db): Inspecting {
   const jobs = inspectQueries(schema)
   const dlq = dlqQueries(schema)
   const queues = queueQueries(schema)
@@ -39,7 +44,7 @@ export function inspecting(db: Database, schema: string): Inspecting {
     async listJobs({ state, queue, kind }, page) {
       const limit = checkLimit(page.limit)
       const beforeId = page.cursor === undefined ? LARGEST_ID : (decodeCursor(page.cursor, [ID])[0] as string)
-      const rows = await db.run(...jobs.list({ state, queue, kind, beforeId, limit: limit + 1 }), READ)
+      const rows = await readerOf(state).run(...jobs.list({ state, queue, kind, beforeId, limit: limit + 1 }), READ)
       return pageOf(rows, limit, ([id]) => [id])
     },
 
@@ -56,11 +61,11 @@ export function inspecting(db: Database, schema: string): Inspecting {
       if (filter.state !== undefined && filter.state !== 'archived') return { items: [], cursor: null }
       const listing = listingOf(filter, await startOf(filter, page), limit + 1)
       if (filter.error !== undefined) return searchDlq(listing, filter.error, limit)
-      return pageOf(await db.run(...dlq.list(listing), READ), limit, keyOfRow)
+      return pageOf(await lists.run(...dlq.list(listing), READ), limit, keyOfRow)
     },
 
     async dlqDepth(queue) {
-      const rows = await db.run(dlq.depth, [queue ?? null], READ)
+      const rows = await lists.run(dlq.depth, [queue ?? null], READ)
       const found = rows.map(([name, depth, oldestAt]) => ({
         queue: name,
         depth: Number(depth),
@@ -86,6 +91,11 @@ export function inspecting(db: Database, schema: string): Inspecting {
     },
   }
 
+  /** Jobs that move are read where they move. */
+  function readerOf(state: JobState | undefined): Reader {
+    return state !== undefined && AT_REST.has(state) ? lists : db
+  }
+
   /** The key that the page begins after. A row named by the caller is looked up, because Dates lose microseconds. */
   async function startOf({ beforeId, beforeDlqAt }: DlqFilter, { cursor }: PageRequest): Promise<DlqKey> {
     if (cursor !== undefined) {
@@ -94,7 +104,7 @@ export function inspecting(db: Database, schema: string): Inspecting {
     }
     if (beforeId === undefined) return beforeDlqAt ? { at: beforeDlqAt.toISOString(), id: '0' } : NEWEST
     if (isId(beforeId)) {
-      const [row] = await db.run(dlq.keyOf, [beforeId, beforeDlqAt?.getTime() ?? null], READ)
+      const [row] = await lists.run(dlq.keyOf, [beforeId, beforeDlqAt?.getTime() ?? null], READ)
       if (row?.[0] != null) return { at: row[0], id: beforeId }
     }
     throw new SpillwayError(
@@ -109,12 +119,12 @@ export function inspecting(db: Database, schema: string): Inspecting {
    */
   async function searchDlq(listing: DlqListing, text: string, limit: number): Promise<Page<ReturnType<typeof jobOf>>> {
     const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
-    const causes = (await db.run(...dlq.causesWith(pattern, listing), READ)).map(([cause]) => cause)
+    const causes = (await lists.run(...dlq.causesWith(pattern, listing), READ)).map(([cause]) => cause)
     if (causes.length > 0 && causes.length <= SEARCH_CAUSES) {
-      return pageOf(await db.run(...dlq.listCauses(listing, causes), READ), limit, keyOfRow)
+      return pageOf(await lists.run(...dlq.listCauses(listing, causes), READ), limit, keyOfRow)
     }
 
-    const rows = await db.run(...dlq.search(listing, pattern), READ)
+    const rows = await lists.run(...dlq.search(listing, pattern), READ)
     const hits = rows.filter((row) => row[0] !== null).map((row) => row.slice(0, SUMMARY_COLUMNS + 1) as DlqRow)
     const page = pageOf(hits, limit, keyOfRow)
     const [endAt, endId, full] = (rows[0]?.slice(SUMMARY_COLUMNS + 1) ?? []) as [string | null, string | null, string]
@@ -137,6 +147,11 @@ function listingOf(filter: DlqFilter, start: DlqKey, limit: number): DlqListing 
     before: until && isBefore(until, start) ? { at: until.toISOString(), id: '0' } : start,
   }
 }
+
+/** States a job leaves by itself only when its retention lapses. */
+const AT_REST: ReadonlySet<JobState> = new Set([
+  ...(['completed', 'failed', 'cancelled', 'archived', 'discarded', 'quarantined', 'undecodable'] as const),
+])
 
 /** Other names for what the runtime writes. */
 const REASONS: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,8 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { AuditEntry, DlqFlow, DlqGroup, Reporting } from '../store.js'
 import { decodeCursor, encodeCursor, ID } from './cursor.js'
-import type { Database } from './database.js'
 import { type AuditRow, type FlowRow, type GroupRow, reportQueries } from './queries/reports.js'
+import type { Reader } from './replica.js'
 
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
 const READ = { repeatable: true, patienceMs: 5_000 } as const
@@ -12,7 +12,7 @@ const MAX_PAGE = 1_000
 const HOURS = 24
 
 /** What is told about many jobs at once on PostgreSQL. Changes nothing and locks nothing. */
-export function reporting(db: Database, schema: string): Reporting {
+export function reporting(db: Reader, schema: string): Reporting {
   const queries = reportQueries(schema)
 
   return {

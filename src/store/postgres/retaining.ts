@@ -48,7 +48,12 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
     if (performance.now() < partitionsAt) return 0
     let dropped = 0
     partitionsAt = performance.now() + partitionsMs
-    for (const [name, state] of await db.run(partitions.old, [])) {
+    const old = await db.run(partitions.old, [])
+    if (old.length === 0) return 0
+    const [owner] = await db.run(partitions.isOwner, [])
+    // A pooler gives no session to detach in, and another role may not.
+    if (owner![0] !== 't' || (await db.way()).isPooled) return dropByOwner(old.map(([name]) => name))
+    for (const [name, state] of old) {
       const statements = partitions.dropping(name)
       if (state === 'attached' && (await db.run(statements.isOutlived, []))[0]![0] !== 't') continue
       // Only one at a time may be detaching, so what is stuck keeps the others waiting too.
@@ -59,6 +64,15 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
         await tx.run(statements.drop, [])
       })
       dropped++
+    }
+    return dropped
+  }
+
+  async function dropByOwner(names: readonly string[]): Promise<number> {
+    let dropped = 0
+    for (const name of names) {
+      const [row] = await db.run(partitions.dropByOwner, [name])
+      if (row![0] === 't') dropped++
     }
     return dropped
   }

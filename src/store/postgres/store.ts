@@ -4,12 +4,14 @@ import { answering } from './answering.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import { Database } from './database.js'
+import { diagnosing } from './diagnosing.js'
 import { editing } from './editing.js'
 import { eventing } from './eventing.js'
 import { hooking } from './hooking.js'
 import { idempotent } from './idempotent.js'
 import { inspecting } from './inspecting.js'
 import { Listener } from './listener.js'
+import { measuring } from './measuring.js'
 import { migrate, requireSchema, schemaStatus } from './migrate.js'
 import { channelOf } from './notices.js'
 import { Notifier } from './notifier.js'
@@ -17,6 +19,7 @@ import { operating } from './operating.js'
 import { producing } from './producing.js'
 import { quarantining } from './quarantining.js'
 import { enqueueQueries } from './queries/enqueue.js'
+import { Replica } from './replica.js'
 import { reporting } from './reporting.js'
 import { running } from './running.js'
 import { serving } from './serving.js'
@@ -30,7 +33,9 @@ export interface PostgresStoreOptions {
   readonly schema?: string
   /** Connections for everything but workers, which have three of their own. Default: 10. */
   readonly maxConnections?: number
-  /** Whether statements are prepared under names. Default: true. */
+  /** A replica of it, from which lists of dead, held and finished jobs and of the audit are read. */
+  readonly readUrl?: string
+  /** Whether statements are prepared under names. Default: found out, because a transaction pooler may lose them. */
   readonly prepare?: boolean
   /** Whether to listen for notices; without it workers poll. Default: true. */
   readonly listen?: boolean
@@ -47,7 +52,7 @@ export interface PostgresStore extends Store {
 
 /** A store on PostgreSQL 15 or newer. Connects when it is first used. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { url, schema = 'spillway', maxConnections = 10, prepare = true, listen = true, onError } = options
+  const { url, schema = 'spillway', maxConnections = 10, prepare = 'auto', listen = true, onError } = options
   if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
     throw new SpillwayError(
       'invalid_option',
@@ -60,9 +65,37 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const hear = (notice: Notice) => {
     for (const hearer of hearers) hearer(notice)
   }
-  const notifier = new Notifier(db, schema, enqueueQueries(schema), hear)
+  const enqueues = enqueueQueries(schema)
+  const channel = channelOf(schema)
+  const notifier = new Notifier(db, schema, enqueues, hear)
   const duties = upkeep(db, schema)
-  const inspection = inspecting(db, schema)
+  const replica = options.readUrl === undefined ? undefined : replicaOf(options.readUrl)
+  const inspection = inspecting(db, schema, replica)
+  const acting = <Part extends object>(part: Part) => replica?.noting(part) ?? part
+  const measure = measuring(db, schema)
+  const diagnose = diagnosing(db, schema, {
+    measure,
+    schemaStatus: () => schemaStatus(db, schema),
+    inspection,
+    hears: async () => {
+      const probe = listener(
+        () => undefined,
+        () => undefined,
+      )
+      await probe.open()
+      const { live } = probe
+      await probe.close()
+      return live
+    },
+  })
+
+  function listener(onNotice: (notice: Notice) => void, onTrouble: (error: Error) => void): Listener {
+    return new Listener(db, channel, onNotice, onTrouble, (text) => db.run(enqueues.notifyNow, [channel, text]))
+  }
+
+  function replicaOf(readUrl: string): Replica {
+    return new Replica(db, new Database({ url: readUrl, max: maxConnections, prepare, onError: report }), report)
+  }
   const quarantine = quarantining(db, schema)
 
   return {
@@ -74,20 +107,21 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     async listen(onNotice): Promise<Listening> {
       hearers.add(onNotice)
       if (!listen) return { live: false, close: async () => void hearers.delete(onNotice) }
-      const listener = new Listener(db, channelOf(schema), onNotice, report)
-      await listener.open()
+      const own = listener(onNotice, report)
+      await own.open()
       return {
         get live() {
-          return listener.live
+          return own.live
         },
         async close() {
           hearers.delete(onNotice)
-          await listener.close()
+          await own.close()
         },
       }
     },
     async close() {
       await notifier.close()
+      await replica?.close()
       await db.close()
     },
     ...producing(db, schema, notifier),
@@ -100,17 +134,19 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ),
     ...duties,
     ...inspection,
-    ...operating(db, schema),
-    ...bulk(db, schema),
-    ...editing(db, schema),
-    ...reporting(db, schema),
-    ...carrying(db, schema, inspection),
+    ...acting(operating(db, schema)),
+    ...acting(bulk(db, schema)),
+    ...acting(editing(db, schema)),
+    ...reporting(replica ?? db, schema),
+    ...acting(carrying(db, schema, inspection)),
     ...answering(db, schema),
     ...eventing(db, schema),
     ...hooking(db, schema),
     ...serving(db, schema),
-    ...undecodables(db, schema),
-    ...quarantine,
-    ...idempotent(db, schema, notifier),
+    ...acting(undecodables(db, schema)),
+    ...acting(quarantine),
+    ...acting(idempotent(db, schema, notifier)),
+    measure,
+    diagnose,
   }
 }

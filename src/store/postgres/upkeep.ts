@@ -24,7 +24,7 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   const leaders = leaderQueries(schema)
   const { promote } = promoteQueries(schema)
   const deadlines = deadlineQueries(schema)
-  const { fold } = foldQueries(schema)
+  const { fold, foldCounters } = foldQueries(schema)
   const { prepare } = partitionQueries(schema)
   const { timeOutCallbacks } = answering(db, schema)
 
@@ -73,8 +73,9 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
     },
 
     async fold(limit) {
-      const [row] = await db.run(fold, [limit])
-      return Number(row![0])
+      const [deltas] = await db.run(fold, [limit])
+      const [counters] = await db.run(foldCounters, [limit])
+      return Math.max(Number(deltas![0]), Number(counters![0]))
     },
 
     async reportDuty(duty, error) {

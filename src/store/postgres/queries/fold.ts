@@ -1,6 +1,7 @@
 import { Identifier, sql } from '../sql.js'
 
 export function foldQueries(schema: string) {
+  const counters = new Identifier(schema, 'counters')
   const deltas = new Identifier(schema, 'cause_deltas')
   const hours = new Identifier(schema, 'cause_hours')
 
@@ -42,6 +43,32 @@ export function foldQueries(schema: string) {
         delete from ${hours}
          where ctid = any (array(select ctid from ${hours} where hour < now() - interval '2 days' limit 1000
                                     for update skip locked))
+      )
+      select count(*) from taken`,
+
+    /**
+     * Folds at most $1 counted changes of minutes that are over: into the totals, and into one row a minute for the
+     * history. Neither sum changes for who reads both.
+     *
+     * Index: counters_unfolded. Locks: skips rows that another fold takes; totals in one order. Always answers one row.
+     */
+    foldCounters: sql<[limit: number], [folded: string]>`
+      with taken as materialized (
+        delete from ${counters}
+         where ctid = any (array(select ctid from ${counters}
+                                  where not folded and minute < date_trunc('minute', now())
+                                  limit $1
+                                    for update skip locked))
+        returning queue, kind, reason, what, minute, n
+      ),
+      minutes as (
+        insert into ${counters} (queue, kind, reason, what, minute, n, folded)
+        select queue, kind, reason, what, minute, sum(n), true from taken group by 1, 2, 3, 4, 5
+      ),
+      totals as (
+        insert into ${new Identifier(schema, 'counter_totals')} as t (queue, kind, reason, what, n)
+        select queue, kind, reason, what, sum(n) from taken group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        on conflict (queue, kind, reason, what) do update set n = t.n + excluded.n
       )
       select count(*) from taken`,
   }

@@ -28,6 +28,7 @@ const TABLES = [
   'quarantine',
   'suspect_turns',
   'counters',
+  'counter_totals',
   'event_outbox',
   'event_log',
   'deliveries',

@@ -50,7 +50,9 @@ export function leaderQueries(schema: string) {
                exists (select from ${table('ready_entries')} where deadline <= now())
                or exists (select from ${table('deferred_jobs')} where deadline <= now())
                or exists (select from ${table('waiting_jobs')} where deadline <= now()) end,
-             case when exists (select from led) then exists (select from ${table('cause_deltas')}) end,
+             case when exists (select from led) then
+               exists (select from ${table('cause_deltas')})
+               or exists (select from ${table('counters')} where not folded and minute < date_trunc('minute', now())) end,
              case when exists (select from led) then
                exists (select from ${table('operations')}
                         where state = 'running' and (runner is null or runner_until < now())) end,

@@ -44,6 +44,14 @@ export function partitionQueries(schema: string) {
                         else ended < now() - interval '8 days' and (bytes = 0 or detaching or not attached) end
        order by attached and not detaching, name`,
 
+    /** Whether the role may alter the parent; who does not own it drops by {@link dropByOwner}. Always one row. */
+    isOwner: sql<[], [isOwner: string]>`
+      select pg_has_role(relowner, 'USAGE') from pg_class where oid = '${terminal}'::regclass`,
+
+    /** Counts and drops a partition with the owner's rights. `f`: somebody was in the way, or a row is to be kept. */
+    dropByOwner: sql<[name: string], [dropped: string]>`
+      select ${new Identifier(schema, 'drop_terminal_partition')}($1)`,
+
     limitLockWait: sql<[], []>`
       set lock_timeout = '100ms'`,
 

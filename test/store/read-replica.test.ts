@@ -1,0 +1,107 @@
+import { Spillway } from 'spillway'
+import { factories } from 'spillway/testing'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { Database } from '../../src/store/postgres/database.js'
+import { postgresStore } from '../../src/store/postgres/store.js'
+import { testDatabase } from '../support/database.js'
+import { until } from '../support/patience.js'
+import { withDatabase } from '../support/server.js'
+import { type StreamingReplica, startReplica } from '../support/streaming-replica.js'
+
+/** On somebody else's server there are no files to copy. */
+const isOurs = !process.env['DATABASE_URL']
+
+describe.runIf(isOurs)('a read replica', () => {
+  const { url, name } = testDatabase()
+  const db = new Database({ url, max: 4, prepare: true })
+  const store = postgresStore({ url })
+  const given = factories(db, 'spillway', store)
+  let replica: StreamingReplica
+  let readUrl: string
+  beforeAll(async () => {
+    replica = await startReplica(inject('server').url)
+    readUrl = withDatabase(replica.url, name)
+  }, 120_000)
+  afterAll(async () => {
+    await store.close()
+    await db.close()
+    await replica?.stop()
+  })
+
+  const opened = (options: { readUrl?: string; onError?: (error: Error) => void } = {}) => {
+    const spillway = new Spillway({ url, readUrl, ...options })
+    onTestFinished(() => spillway.close())
+    return spillway
+  }
+  const listed = async (spillway: Spillway) => (await spillway.dlq.list({}, { limit: 100 })).items.map(({ id }) => id)
+  const caughtUp = (id: string) =>
+    until(async () => {
+      const onReplica = new Spillway({ url: readUrl })
+      const found = await onReplica.jobs.get(id)
+      await onReplica.close()
+      return found !== undefined
+    })
+
+  it('gives lists of what is at rest; what moves, and a job by its id, come from the primary', async () => {
+    const spillway = opened()
+    const { id: before } = await given.job({ state: 'archived' })
+    await caughtUp(before)
+
+    await replica.pause()
+    onTestFinished(() => replica.resume())
+    const { id: dead } = await given.job({ state: 'archived' })
+    const { id: done } = await given.job({ state: 'completed' })
+    const { id: waits } = await given.job({ state: 'available' })
+
+    expect(await listed(spillway)).toEqual([before])
+    expect((await spillway.jobs.list({ state: 'completed' })).items).toEqual([])
+    expect((await spillway.jobs.list({ state: 'available' })).items.map(({ id }) => id)).toEqual([waits])
+    expect((await spillway.jobs.get(dead))?.state).toBe('archived')
+    expect((await spillway.jobs.get(done))?.state).toBe('completed')
+  })
+
+  it('gives no list in which a change of this process is missing, however far behind it is', async () => {
+    const spillway = opened()
+    const { id: kept } = await given.job({ state: 'archived' })
+    const { id } = await given.job({ state: 'archived' })
+    await caughtUp(id)
+
+    await replica.pause()
+    onTestFinished(() => replica.resume())
+    await spillway.dlq.purge(id, { reason: 'asked for' })
+    const whileBehind = await listed(spillway)
+    const audit = (await spillway.audit.list({ action: 'purge' })).items
+
+    expect(whileBehind).toContain(kept)
+    expect(whileBehind).not.toContain(id)
+    expect(audit[0]?.reason).toBe('asked for')
+  })
+
+  it('is used again once it has replayed the change', async () => {
+    const spillway = opened()
+    const { id } = await given.job({ state: 'archived' })
+    await spillway.dlq.purge(id)
+    const { id: marker } = await given.job({ state: 'archived' })
+    await caughtUp(marker)
+    await listed(spillway)
+
+    await replica.pause()
+    onTestFinished(() => replica.resume())
+    const { id: unseen } = await given.job({ state: 'archived' })
+
+    expect(await listed(spillway)).not.toContain(unseen)
+  })
+
+  it('is done without where it is away, and that is told once', async () => {
+    const told: string[] = []
+    const spillway = opened({ readUrl: 'postgres://127.0.0.1:1/none', onError: (error) => told.push(error.message) })
+    const { id } = await given.job({ state: 'archived' })
+
+    const first = await listed(spillway)
+    const second = await listed(spillway)
+
+    expect(first).toContain(id)
+    expect(second).toEqual(first)
+    expect(told.filter((it) => it.startsWith('the read replica is not used for now'))).toHaveLength(1)
+  })
+})
