@@ -103,6 +103,7 @@ export class Worker {
   private idlePolls = 0
   private pulsing = false
   private pulseAgain = false
+  private policyVersion = ''
   private offsetMs = 0
   private stuckReported = false
   /** stop() has given up waiting for handlers that do not end. */
@@ -561,6 +562,7 @@ export class Worker {
         this.pulseAgain = false
         const pulse = await session.pulse()
         this.offsetMs = pulse.storeTime - Date.now()
+        if (this.policyVersion !== pulse.policyVersion) this.policyChanged(pulse.policyVersion)
         for (const { jobId, leaseId, reason } of pulse.aborts) {
           this.attempts.get(`${jobId} ${leaseId}`)?.abort(reason === 'cancelled' ? 'cancelled' : 'lost')
         }
@@ -582,6 +584,12 @@ export class Worker {
       }
     }
     this.fetch()
+  }
+
+  /** Where no notices come, the poll tells. */
+  private policyChanged(version: string): void {
+    if (this.policyVersion !== '') for (const companion of this.companions) companion.heard({ type: 'policy' })
+    this.policyVersion = version
   }
 
   private nextPollMs(): number {
