@@ -220,6 +220,7 @@ function whoAmI(): string {
   }
 }
 
+export type { Archive } from './client/archive.js'
 export type { Audit } from './client/audit.js'
 export type { BulkOptions, BulkRetryOptions } from './client/bulk-options.js'
 export type { Callbacks, Extended, HeartbeatOptions } from './client/callbacks.js'
@@ -233,6 +234,7 @@ export {
 export type { DeadLetters } from './client/dead-letters.js'
 export type { DecodingOptions } from './client/decoding.js'
 export type { Doctor, Finding } from './client/doctor.js'
+export type { Duties } from './client/duties.js'
 export type { EventOptions, Events, ListEventsOptions, SubscribeOptions } from './client/events.js'
 export type { FlowOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
@@ -242,6 +244,8 @@ export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Quarantine, QuarantineGetOptions, QuarantineReleaseOptions, ReleasedIds } from './client/quarantine.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
+export type { RingInput, Rings } from './client/rings.js'
+export type { CauseTarget, ExpiringOptions, MarkOptions, ResolveOptions } from './client/triage.js'
 export type {
   NotReleasedJob,
   Release,
@@ -274,6 +278,7 @@ export {
   type JobOptions,
 } from './job/definition.js'
 export type { Duration } from './job/duration.js'
+export type { DutyName } from './job/duties.js'
 export {
   AlreadyRetriedError,
   type ErrorCode,
@@ -300,8 +305,12 @@ export type {
   Answered,
   AuditEntry,
   AuditFilter,
+  CappedQueue,
   ClaimedJob,
   ClonedJob,
+  ColdFilter,
+  ColdJob,
+  ColdMonth,
   Crash,
   Delivery,
   DeliveryFilter,
@@ -311,6 +320,7 @@ export type {
   DlqGroup,
   EditedPayload,
   Enqueued,
+  ExpiringQueue,
   GroupFilter,
   JobEdit,
   JobFilter,
@@ -318,12 +328,18 @@ export type {
   MigrationReport,
   Page,
   PayloadVersion,
+  Pruned,
   Quarantined,
   QuarantinedDetail,
   RegisteredWorker,
   Released,
   SchemaStatus,
+  StoredDuty,
   StoredQueue,
+  StoredRing,
+  Triage,
+  TriageStatus,
+  UnreviewedQueue,
   UnservedKind,
 } from './store/store.js'
 export { type AbortCause, AttemptAborted } from './worker/attempt.js'

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { shared } from './command.js'
+import { archiveCommand } from './commands/archive.js'
 import { auditCommand } from './commands/audit.js'
 import { callbacksCommand } from './commands/callbacks.js'
 import { demoCommand } from './commands/demo.js'
 import { devCommand } from './commands/dev.js'
 import { dlqCommand } from './commands/dlq.js'
 import { doctorCommand } from './commands/doctor.js'
+import { dutiesCommand } from './commands/duties.js'
 import { enqueueCommand } from './commands/enqueue.js'
 import { eventsCommand } from './commands/events.js'
 import { jobsCommand } from './commands/jobs.js'
@@ -14,6 +16,7 @@ import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
 import { quarantineCommand } from './commands/quarantine.js'
 import { queuesCommand } from './commands/queues.js'
+import { ringsCommand } from './commands/rings.js'
 import { rolesCommand } from './commands/roles.js'
 import { undecodableCommand } from './commands/undecodable.js'
 import { webhooksCommand } from './commands/webhooks.js'
@@ -62,6 +65,9 @@ const COMMANDS = [
   operationsCommand,
   queuesCommand,
   workersCommand,
+  archiveCommand,
+  dutiesCommand,
+  ringsCommand,
   auditCommand,
   eventsCommand,
   webhooksCommand,

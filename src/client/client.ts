@@ -4,12 +4,14 @@ import { MAX_PAYLOAD_BYTES } from '../job/payload.js'
 import type { Selector } from '../job/selector.js'
 import type { Acted, Depth, DlqFilter, Enqueued, NewJob, Store } from '../store/store.js'
 import type { ActOptions } from './act.js'
+import { Archive } from './archive.js'
 import { Audit } from './audit.js'
 import { BulkActs } from './bulk-acts.js'
 import type { BulkOptions, BulkRetryOptions } from './bulk-options.js'
 import { Callbacks } from './callbacks.js'
 import { Coalescer } from './coalescer.js'
 import { DeadLetters } from './dead-letters.js'
+import { Duties } from './duties.js'
 import { Events } from './events.js'
 import { type GetOptions, Jobs } from './jobs.js'
 import type { Listing, ListOptions } from './listing.js'
@@ -18,6 +20,7 @@ import { type OperationHandle, Operations } from './operations.js'
 import { Quarantine } from './quarantine.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
+import { Rings } from './rings.js'
 import { toExecutor } from './transaction.js'
 import { Undecodable } from './undecodable.js'
 import { Webhooks, type WebhooksOptions } from './webhooks.js'
@@ -66,6 +69,9 @@ export class Client {
   readonly events: Events
   readonly webhooks: Webhooks
   readonly undecodable: Undecodable
+  readonly archive: Archive
+  readonly duties: Duties
+  readonly rings: Rings
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
@@ -86,6 +92,9 @@ export class Client {
     this.events = new Events(store, actor)
     this.webhooks = new Webhooks(store, actor, webhooks)
     this.undecodable = new Undecodable(store, actor)
+    this.archive = new Archive(store, actor)
+    this.duties = new Duties(store, actor)
+    this.rings = new Rings(store, actor)
   }
 
   /**

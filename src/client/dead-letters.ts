@@ -1,3 +1,4 @@
+import type { Duration } from '../job/duration.js'
 import type { Job } from '../job/job.js'
 import type { Selector } from '../job/selector.js'
 import type { JobState } from '../job/states.js'
@@ -5,12 +6,16 @@ import type {
   Acted,
   BulkAction,
   BulkResult,
+  CappedQueue,
   Depth,
   DlqFilter,
   DlqFlow,
   DlqGroup,
+  ExpiringQueue,
   GroupFilter,
   Store,
+  Triage,
+  UnreviewedQueue,
 } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
 import { BulkActs } from './bulk-acts.js'
@@ -21,6 +26,16 @@ import type { GetOptions } from './jobs.js'
 import { Listing, type ListOptions } from './listing.js'
 import type { OperationHandle, Operations } from './operations.js'
 import { type RetryOptions, toRetryRequest, withWarning } from './retry.js'
+import {
+  type CauseTarget,
+  checkNote,
+  checkTarget,
+  type ExpiringOptions,
+  expiringScope,
+  type MarkOptions,
+  type ResolveOptions,
+  untilOf,
+} from './triage.js'
 
 /** The dead-letter queue: jobs that were given up, with all their evidence, and the way back. */
 export class DeadLetters {
@@ -199,6 +214,73 @@ export class DeadLetters {
    */
   import(lines: AsyncIterable<string> | Iterable<string>, options: ImportOptions = {}): Promise<ImportReport> {
     return importLines(this.store, lines, actOf(this.actor, options), this.maxPayloadBytes, options.onLine)
+  }
+
+  /**
+   * Says that somebody has looked: at one dead letter, or at a cause in a queue, which counts for its dead letters so far.
+   * A queue that keeps unreviewed ones lets them go then. `clear` takes it back.
+   *
+   * @param target - The id of a dead letter, or `{ queue, cause }`.
+   * @throws `not_found`, `invalid_state`; nothing was written.
+   *
+   * @example
+   * await spillway.dlq.ack({ queue: 'billing', cause: '3f2a91c0d4e5b6a7' })
+   */
+  async ack(target: string | CauseTarget, options: MarkOptions = {}): Promise<Triage> {
+    const { clear = false } = options
+    return this.store.triage(checkTarget(target), { action: 'ack', clear }, actOf(this.actor, options))
+  }
+
+  /** Writes what somebody found out, at most 4,000 characters; null takes it away. @throws as {@link ack}, `invalid_option` */
+  async note(target: string | CauseTarget, text: string | null, options: ActOptions = {}): Promise<Triage> {
+    return this.store.triage(checkTarget(target), { action: 'note', text: checkNote(text) }, actOf(this.actor, options))
+  }
+
+  /**
+   * Marks it as known noise until a time, or for a duration from now, so that lists can leave it out; null ends it. It
+   * changes nothing about the jobs. @throws as {@link ack}, `invalid_option`
+   */
+  async mute(target: string | CauseTarget, until: Date | Duration | null, options: ActOptions = {}): Promise<Triage> {
+    const change = { action: 'mute', until: untilOf(until, new Date()) } as const
+    return this.store.triage(checkTarget(target), change, actOf(this.actor, options))
+  }
+
+  /**
+   * Says that it is fixed, and where. A cause that is resolved and fails again shows as `regressed`, with the time of
+   * that death. `clear` takes it back. @throws as {@link ack}, `invalid_option`
+   */
+  async resolve(target: string | CauseTarget, options: ResolveOptions = {}): Promise<Triage> {
+    const { clear = false, link } = options
+    const change = { action: 'resolve', clear, link: link === undefined ? null : checkNote(link, 'link') } as const
+    return this.store.triage(checkTarget(target), change, actOf(this.actor, options))
+  }
+
+  /** What was said about one dead letter by itself; undefined when nothing was, or there is none. */
+  async triageOf(id: string): Promise<Triage | undefined> {
+    return isJobId(id) ? this.store.triageOf(id) : undefined
+  }
+
+  /** How many dead letters nobody has looked at, in each queue that has some (or in the one named). */
+  async unreviewed(queue?: string): Promise<readonly UnreviewedQueue[]> {
+    return this.store.unreviewed(queue)
+  }
+
+  /**
+   * How many dead letters leave within a duration because their retention lapses, in each queue that has some, and when
+   * the first does. Those a queue keeps until somebody has looked at them are not among them.
+   *
+   * @throws `invalid_option`
+   *
+   * @example
+   * for (const { queue, count, firstAt } of await spillway.dlq.expiring({ within: '3d' })) console.log(queue, count, firstAt)
+   */
+  async expiring(options: ExpiringOptions = {}): Promise<readonly ExpiringQueue[]> {
+    return this.store.expiring(...expiringScope(options))
+  }
+
+  /** Queues whose dead letters are capped, how many they have, and whether that is 80 % of the cap or more. */
+  async capped(): Promise<readonly CappedQueue[]> {
+    return this.store.cappedQueues()
   }
 
   /** The same as `operations.undo`. */

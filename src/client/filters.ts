@@ -42,11 +42,16 @@ export function checkDlqFilter(filter: DlqFilter): DlqFilter {
 export function checkGroupFilter(filter: GroupFilter): GroupFilter {
   const named = withoutUndefined(filter)
   for (const [key, value] of Object.entries(named)) {
-    if (key !== 'queue' && key !== 'kind') throw refused(key, value, 'it is unknown; known are queue, kind')
+    if (key !== 'queue' && key !== 'kind' && key !== 'triage')
+      throw refused(key, value, 'it is unknown; known are queue, kind, triage')
     if (typeof value !== 'string' || value === '') throw refused(key, value, 'a text that is not empty is accepted')
   }
+  if (named.triage !== undefined && !TRIAGE.includes(named.triage))
+    throw refused('triage', named.triage, `known are ${TRIAGE.join(', ')}`)
   return named
 }
+
+const TRIAGE = ['new', 'acknowledged', 'muted', 'resolved', 'regressed', 'unmuted', 'unreviewed'] as const
 
 export interface FlowOptions {
   readonly queue?: string | undefined

@@ -9,6 +9,12 @@ export interface PolicyInput extends Omit<QueuePolicyPatch, 'retention' | 'crash
   readonly retention?: { readonly [K in keyof Retention]?: Duration | null }
   readonly crashWindowMs?: Duration
   readonly noHandlerAfterMs?: Duration
+  /** For `retention.dlq`, and, all at once, for `completed`, `failed`, `cancelled` and `dlq`. */
+  readonly dlqRetention?: Duration | null
+  readonly retentionMs?: Duration | null
+  /** For `coldArchive` and `retention.archive`. */
+  readonly archive?: boolean
+  readonly archiveRetention?: Duration | null
 }
 
 /** Queues and their policy. A queue needs no making: it is there from its first job or setting on. */
@@ -43,7 +49,8 @@ export class Queues {
    * Changes what `patch` names of a queue's policy; the rest stays. Every process follows within a second. Jobs that
    * have died already stay where they are.
    *
-   * @param patch - At least one setting. Durations in ms or as `'30d'`; null is no limit.
+   * @param patch - At least one setting. Durations in ms or as `'30d'`; null is no limit. A config file's keys are read
+   *   too: `retention_ms` for every end, `dlq_retention`, `archive`, `archive_retention`.
    * @returns the queue as it is now.
    * @throws `invalid_option` for an unknown setting, a value out of range or an empty patch.
    *

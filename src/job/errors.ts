@@ -27,6 +27,7 @@ export const ERRORS = {
   undecodable: { status: 409, exit: 4 },
   not_checked: { status: 409, exit: 4 },
   not_undoable: { status: 409, exit: 4 },
+  archive_kept: { status: 409, exit: 4 },
   idempotency_key_reused: { status: 422, exit: 4 },
   idempotency_in_progress: { status: 409, exit: 4 },
   idempotency_key_required: { status: 428, exit: 2 },

@@ -5,6 +5,8 @@ export const EVENT_TYPES = {
   undecodable: 'held: its payload cannot be read by the code there is',
   released: 'let go after it was held',
   imported: 'a dead letter that came from elsewhere',
+  restored: 'a dead letter that came back from the cold archive',
+  evicted: 'a dead letter that was removed because its queue is capped',
 } as const
 
 export type EventType = keyof typeof EVENT_TYPES

@@ -7,7 +7,15 @@ describe('the default policy', () => {
   it('is the contract’s', () => {
     expect(DEFAULT_POLICY).toMatchObject({
       dlqEnabled: true,
-      retention: { completed: DAY, failed: 3 * DAY, cancelled: DAY, dlq: 30 * DAY, bin: 7 * DAY, held: null },
+      retention: {
+        completed: DAY,
+        failed: 3 * DAY,
+        cancelled: DAY,
+        dlq: 30 * DAY,
+        bin: 7 * DAY,
+        held: null,
+        archive: 365 * DAY,
+      },
       maxGenerations: 10,
       crashLimit: 3,
       crashWindowMs: DAY,
@@ -36,10 +44,24 @@ describe('a policy patch', () => {
       retention: { dlq: 90 * DAY, completed: 0, held: null },
     })
     expect(checkPolicyPatch({ dlq_retention: '1d' })).toEqual({ retention: { dlq: DAY } })
+    expect(checkPolicyPatch({ 'retention.dlq': '1d' })).toEqual({ retention: { dlq: DAY } })
+    expect(checkPolicyPatch({ archive: true, archive_retention: null })).toEqual({
+      coldArchive: true,
+      retention: { archive: null },
+    })
     expect(checkPolicyPatch({ retention_ms: DAY })).toEqual({
-      retention: { completed: DAY, failed: DAY, cancelled: DAY },
+      retention: { completed: DAY, failed: DAY, cancelled: DAY, dlq: DAY },
     })
   })
+
+  it.each([[{ retention: { dlq: '90d' }, retention_ms: DAY }], [{ retention_ms: DAY, retention: { dlq: '90d' } }]])(
+    '%j: what is named by itself has the last word',
+    (patch) => {
+      expect(checkPolicyPatch(patch)).toEqual({
+        retention: { completed: DAY, failed: DAY, cancelled: DAY, dlq: 90 * DAY },
+      })
+    },
+  )
 
   it.each([
     [{}],

@@ -15,6 +15,8 @@ export interface Retention {
   readonly bin: number | null
   /** Quarantined and undecodable. */
   readonly held: number | null
+  /** In the cold archive, counted from the moment a job went there. */
+  readonly archive: number | null
 }
 
 /** What an operator sets per queue; kept in the database and followed by every process. */
@@ -22,9 +24,9 @@ export interface QueuePolicy {
   /** false: jobs that are given up become `failed` instead of `archived`. */
   readonly dlqEnabled: boolean
   readonly retention: Retention
-  /** Most dead letters kept; the oldest go first. null: no limit. */
+  /** Most dead letters kept, reviewed or not; the oldest deaths go first. null: no limit. */
   readonly dlqMaxRows: number | null
-  /** Dead letters nobody has looked at outlive their retention. */
+  /** Dead letters nobody has acknowledged, noted, muted or resolved outlive their retention. */
   readonly keepUnreviewed: boolean
   /** Rows whose retention lapsed are copied to the cold archive. */
   readonly coldArchive: boolean
@@ -41,7 +43,15 @@ export type QueuePolicyPatch = Partial<Omit<QueuePolicy, 'retention'>> & { reado
 
 export const DEFAULT_POLICY: QueuePolicy = {
   dlqEnabled: true,
-  retention: { completed: DAY, failed: 3 * DAY, cancelled: DAY, dlq: 30 * DAY, bin: 7 * DAY, held: null },
+  retention: {
+    completed: DAY,
+    failed: 3 * DAY,
+    cancelled: DAY,
+    dlq: 30 * DAY,
+    bin: 7 * DAY,
+    held: null,
+    archive: 365 * DAY,
+  },
   dlqMaxRows: null,
   keepUnreviewed: false,
   coldArchive: false,
@@ -68,7 +78,8 @@ export function retentionClass(ms: number | null): 0 | 1 | 2 | 3 {
 
 /**
  * A policy patch as an operator sends it: camelCase or snake_case keys, durations in ms or as `'30d'`, null for no
- * limit. `dlq_retention` stands for `retention.dlq`, `retention_ms` for all three ends a job can have by itself.
+ * limit. `dlq_retention` stands for `retention.dlq`, `archive_retention` for `retention.archive`, `archive` for
+ * `cold_archive`, and `retention_ms` for every end a job can have by itself: completed, failed, cancelled, dead.
  *
  * @throws {@link SpillwayError} `invalid_option` for an unknown key, a value out of range, or an empty patch.
  */
@@ -78,10 +89,15 @@ export function checkPolicyPatch(input: unknown): QueuePolicyPatch {
   for (const [given, value] of entriesOf(input, 'a policy')) {
     const key = camel(given)
     if (key === 'retention') retention = { ...retention, ...checkRetention(value) }
+    else if (key.startsWith('retention.'))
+      retention = { ...retention, ...checkRetention({ [key.slice('retention.'.length)]: value }) }
     else if (key === 'dlqRetention') retention.dlq = kept(value, given)
+    else if (key === 'archiveRetention') retention.archive = kept(value, given)
+    else if (key === 'archive') patch.coldArchive = flag(value, given)
     else if (key === 'retentionMs') {
       const ms = kept(value, given)
-      retention = { ...retention, completed: ms, failed: ms, cancelled: ms }
+      // What is named by itself has the last word, wherever it stands.
+      retention = { completed: ms, failed: ms, cancelled: ms, dlq: ms, ...retention }
     } else {
       const check = Object.hasOwn(CHECKS, key) ? CHECKS[key] : undefined
       if (check === undefined) throw unknownKey('a policy', given, [...Object.keys(CHECKS), 'retention'])

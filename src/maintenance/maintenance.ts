@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeathEvent } from '../job/death.js'
-import type { Bulk, Eventing, Hooking, Lead, Notice, Rescued, Upkeep } from '../store/store.js'
+import type { DutyName } from '../job/duties.js'
+import type { Bulk, Eventing, Hooking, Lead, Notice, Overseeing, Rescued, RetainPart, Upkeep } from '../store/store.js'
 import { Duty } from './duty.js'
 import { DutyReport } from './duty-report.js'
 import { Leader } from './leader.js'
@@ -27,6 +28,8 @@ export interface MaintenanceOptions {
 const LEASE_MS = 10_000
 const RESCUE_MS = 15_000
 const RETAIN_MS = 60_000
+/** A cap on dead letters is passed by what dies in so long. */
+const EVICT_MS = 10_000
 const PARTITIONS_MS = 3_600_000
 const BATCH = 1_000
 /** How often kinds are looked for that nobody serves, at most and at least. */
@@ -44,7 +47,7 @@ const NEVER = Number.POSITIVE_INFINITY
  *
  * Any number of processes may run it; the one that leads does the work, and another follows within 15 s when it dies.
  * Each duty has its own schedule and short transactions: one that fails or hangs delays no other. Idle, all of it costs
- * about 0.4 statements a second.
+ * about half a statement a second.
  *
  * @example
  * const maintenance = new Maintenance(store, { staleMs: 45_000, onError: (error, duty) => log.warn({ error, duty }) })
@@ -60,9 +63,11 @@ export class Maintenance {
   private readonly duties: Readonly<Record<DutyName, Duty>>
   private stopped: Promise<void> | undefined
   private readonly runner = `maintenance ${randomUUID()}`
+  private paused: ReadonlySet<string> = new Set()
+  private policyVersion = ''
 
   constructor(
-    private readonly store: Upkeep & Bulk & Eventing & Hooking,
+    private readonly store: Upkeep & Bulk & Eventing & Hooking & Pick<Overseeing, 'duties'>,
     private readonly options: MaintenanceOptions = {},
   ) {
     this.promoting = new Promoting(store)
@@ -90,7 +95,11 @@ export class Maintenance {
       unserved: this.duty('unserved', 500, () => this.unserved()),
       rings: this.duty('rings', 100, () => this.turning.pass()),
       fold: this.duty('fold', 500, async () => ((await store.fold(FOLD_BATCH)) >= FOLD_BATCH ? 0 : NEVER)),
-      retain: this.duty('retain', 50, () => this.retain()),
+      retain: this.duty('retain', 50, () => this.retain('finished', RETAIN_MS)),
+      retain_dlq: this.duty('retain_dlq', 50, () => this.retain('dead', RETAIN_MS)),
+      retain_held: this.duty('retain_held', 50, () => this.retain('parked', RETAIN_MS)),
+      evict: this.duty('evict', 50, () => this.retain('evict', EVICT_MS)),
+      forget: this.duty('forget', 50, () => this.retain('bookkeeping', RETAIN_MS)),
       partitions: this.duty('partitions', 1_000, async () => {
         await store.preparePartitions()
         return PARTITIONS_MS
@@ -133,6 +142,7 @@ export class Maintenance {
     if (notice.type === 'outbox') this.duties.events.wake()
     if (notice.type === 'events') this.duties.webhooks.wake()
     if (notice.type === 'policy') this.duties.unserved.wake()
+    if (notice.type === 'policy' || notice.type === 'resync') void this.follow()
   }
 
   /** Does one pass of a duty now, whoever leads. Rejects with what it threw. */
@@ -148,6 +158,9 @@ export class Maintenance {
   }
 
   private lead(look: Lead, isNew: boolean): void {
+    this.setPaused(look.pausedDuties)
+    if (look.policyVersion !== this.policyVersion) this.limitsChanged()
+    this.policyVersion = look.policyVersion
     if (isNew) for (const duty of Object.values(this.duties)) duty.wake()
     if (look.hasExpired) this.duties.deadlines.wake()
     if (look.nextTimeoutInMs !== null) this.duties.callbacks.wake(Math.max(0, look.nextTimeoutInMs))
@@ -189,9 +202,35 @@ export class Maintenance {
     return Math.min(UNSERVED_MS, Math.max(UNSERVED_SOON_MS, nextInMs ?? UNSERVED_MS))
   }
 
-  private async retain(): Promise<number> {
-    const deleted = await this.store.retain(BATCH)
-    return Object.values(deleted).some((n) => n >= BATCH) ? 0 : RETAIN_MS
+  private async retain(part: RetainPart, restMs: number): Promise<number> {
+    const deleted = await this.store.retain(BATCH, part)
+    if (deleted['evicted']) this.duties.events.wake()
+    return Object.values(deleted).some((n) => n >= BATCH) ? 0 : restMs
+  }
+
+  /** A policy, a limit or a pause has changed: what it is about acts on it now, not after its rest. */
+  private async follow(): Promise<void> {
+    if (!this.leader.isLeading) return
+    try {
+      this.setPaused((await this.store.duties()).filter(({ pausedAt }) => pausedAt !== null).map(({ duty }) => duty))
+    } catch (error) {
+      // The next look of the leader brings it along.
+      this.options.onError?.(error as Error, 'leader')
+    }
+    this.limitsChanged()
+  }
+
+  private limitsChanged(): void {
+    for (const duty of LIMITED) this.duties[duty].wake()
+  }
+
+  /** A pass under way ends; what was paused no longer begins at once. */
+  private setPaused(names: readonly string[]): void {
+    const before = this.paused
+    this.paused = new Set(names)
+    for (const duty of Object.values(this.duties)) {
+      if (before.has(duty.name) && !this.paused.has(duty.name)) duty.wake()
+    }
   }
 
   private get staleMs(): number {
@@ -204,7 +243,7 @@ export class Maintenance {
       name,
       restMs,
       pass,
-      mayRun: () => this.leader.isLeading,
+      mayRun: () => this.leader.isLeading && !this.paused.has(name),
       onPass: (error) => {
         if (error) this.options.onError?.(error, name)
         return this.reports.passed(name, error)
@@ -213,19 +252,8 @@ export class Maintenance {
   }
 }
 
-export type DutyName =
-  | 'promote'
-  | 'rescue'
-  | 'deadlines'
-  | 'callbacks'
-  | 'unserved'
-  | 'rings'
-  | 'fold'
-  | 'retain'
-  | 'partitions'
-  | 'operations'
-  | 'events'
-  | 'webhooks'
+/** Whose limits are policy. */
+const LIMITED = ['retain', 'retain_dlq', 'retain_held', 'evict', 'rings'] as const satisfies readonly DutyName[]
 
 /** Resolves with `work`, or after `ms` without it. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

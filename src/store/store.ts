@@ -1,5 +1,6 @@
 import type { CallbackFailure, CallbackState } from '../job/callback.js'
 import type { DeathEvent, DeathTransaction } from '../job/death.js'
+import type { DutyName } from '../job/duties.js'
 import type { ErrorCode } from '../job/errors.js'
 import type { Job } from '../job/job.js'
 import type { QueuePolicy, QueuePolicyPatch } from '../job/policy.js'
@@ -23,6 +24,9 @@ export interface Store
     Editing,
     Reporting,
     Carrying,
+    Triaging,
+    Archiving,
+    Overseeing,
     Answering,
     Eventing,
     Hooking,
@@ -436,13 +440,19 @@ export interface Upkeep {
   turnRings(): Promise<Turned>
   /** Makes partitions ahead. */
   preparePartitions(): Promise<number>
-  /** Deletes what outlived its retention, at most `limit` rows of each kind. */
-  retain(limit: number): Promise<Readonly<Record<string, number>>>
+  /**
+   * Deletes what outlived its retention, at most `limit` rows of each kind (of each queue, for dead letters), of all
+   * parts or of one. Each statement is a transaction of its own; what it deletes is counted by reason.
+   */
+  retain(limit: number, part?: RetainPart): Promise<Readonly<Record<string, number>>>
   /** Folds append-only deltas into their totals. */
   fold(limit: number): Promise<number>
-  /** Records that a duty succeeded, or how it failed. */
-  reportDuty(duty: string, error: string | null): Promise<void>
+  /** Records that a duty succeeded, or how it failed, and how often since the last report. */
+  reportDuty(duty: string, error: string | null, failures?: number): Promise<void>
 }
+
+/** What retention is about; each part is swept on a schedule of its own. */
+export type RetainPart = 'finished' | 'dead' | 'parked' | 'evict' | 'bookkeeping'
 
 /** Who leads, and, for the leader, a cheap look at what waits for it. */
 export interface Lead {
@@ -465,6 +475,10 @@ export interface Lead {
   readonly hasDeliveries: boolean
   /** Changes when jobs enter or are claimed. */
   readonly activity: string
+  /** Duties somebody has stopped. */
+  readonly pausedDuties: readonly string[]
+  /** Changes with every policy, pause and limit. */
+  readonly policyVersion: string
 }
 
 export interface Turned {
@@ -793,6 +807,8 @@ export interface Editing {
 export interface GroupFilter {
   readonly queue?: string
   readonly kind?: string
+  /** How people left the cause; `unmuted` is all but muted ones, `unreviewed` has deaths nobody has looked at. */
+  readonly triage?: TriageStatus | 'unmuted' | 'unreviewed'
 }
 
 /** Dead letters of one cause in one queue. */
@@ -813,6 +829,13 @@ export interface DlqGroup {
   readonly sampleId: string | null
   /** Arrivals in each of the last 24 hours, the current one last. */
   readonly trend: readonly number[]
+  readonly status: TriageStatus
+  /** What people said about the cause; null: nothing. */
+  readonly triage: Triage | null
+  /** The first death after the cause was resolved; null: it holds, or was never resolved. */
+  readonly regressedAt: Date | null
+  /** Dead letters nobody has looked at. Of a cause that somebody has: those among the next 2,000 that died of it since. */
+  readonly unreviewed: number
 }
 
 export interface FlowFilter {
@@ -826,9 +849,9 @@ export interface DlqFlow {
   readonly at: Date
   readonly arrived: number
   readonly departed: number
-  /** By dlq reason, and `undone`, `imported`. */
+  /** By dlq reason, and `undone`, `imported`, `restored`. */
   readonly arrivedBy: Readonly<Record<string, number>>
-  /** `retried`, `discarded`, `purged`, `expired`. */
+  /** `retried`, `discarded`, `purged`, `expired`, `evicted`. */
   readonly departedBy: Readonly<Record<string, number>>
 }
 
@@ -1243,6 +1266,176 @@ export interface Quarantining {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** How people left a cause: `muted` before the others, `regressed` is resolved and has failed since. */
+export type TriageStatus = 'new' | 'acknowledged' | 'muted' | 'resolved' | 'regressed'
+
+/** What people said about a dead letter or a cause. All of it counts as having looked at it. */
+export interface Triage {
+  readonly acknowledgedAt: Date | null
+  readonly acknowledgedBy: string | null
+  readonly note: string | null
+  readonly notedAt: Date | null
+  readonly notedBy: string | null
+  readonly mutedUntil: Date | null
+  readonly mutedAt: Date | null
+  readonly mutedBy: string | null
+  readonly resolvedAt: Date | null
+  readonly resolvedBy: string | null
+  /** Where the fix is. */
+  readonly link: string | null
+  /** Of a dead letter: it died again after it was resolved. Of a cause: its first death since. */
+  readonly regressedAt: Date | null
+}
+
+/** One dead letter, or all of a cause in a queue, also those to come. */
+export type TriageTarget = { readonly id: string } | { readonly queue: string; readonly cause: string }
+
+/** What is said; `clear` and null take it back. */
+export type TriageChange =
+  | { readonly action: 'ack'; readonly clear: boolean }
+  | { readonly action: 'note'; readonly text: string | null }
+  | { readonly action: 'mute'; readonly until: Date | null }
+  | { readonly action: 'resolve'; readonly link: string | null; readonly clear: boolean }
+
+export interface UnreviewedQueue {
+  readonly queue: string
+  /** Dead letters nobody has looked at. Of a cause that somebody has: those among the next 10,000 that died of it since. */
+  readonly unreviewed: number
+}
+
+/** Dead letters of one queue that leave soon. */
+export interface ExpiringQueue {
+  readonly queue: string
+  /** 10,000 is that many or more. */
+  readonly count: number
+  readonly firstAt: Date
+}
+
+/** A queue whose dead letters are capped. */
+export interface CappedQueue {
+  readonly queue: string
+  readonly depth: number
+  readonly maxRows: number
+  /** At 80 % of the cap or above. */
+  readonly isNearlyFull: boolean
+}
+
+export interface Triaging {
+  /** Says it, and writes the audit row, in one statement. @throws not_found, invalid_state */
+  triage(target: TriageTarget, change: TriageChange, act: Act): Promise<Triage>
+  /** What was said about a dead letter itself; undefined: nothing, or there is none. */
+  triageOf(id: string): Promise<Triage | undefined>
+  /** Queues with dead letters nobody has looked at, by name. */
+  unreviewed(queue?: string): Promise<readonly UnreviewedQueue[]>
+  /** Queues with dead letters whose retention lapses within `withinMs`, by name. */
+  expiring(withinMs: number, queue?: string): Promise<readonly ExpiringQueue[]>
+  /** Queues with a cap on their dead letters, by name. */
+  cappedQueues(): Promise<readonly CappedQueue[]>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** A job as it was when retention removed it. */
+export interface ColdJob extends Job {
+  /** `evicted`: its queue's cap on dead letters was reached. */
+  readonly why: 'expired' | 'evicted'
+  readonly archivedAt: Date
+  /** Its own archive retention; null: for good. */
+  readonly keepUntil: Date | null
+}
+
+export interface ColdFilter {
+  readonly queue?: string
+  readonly kind?: string
+  /** Which it was in. */
+  readonly state?: JobState
+  readonly tag?: string
+  readonly cause?: string
+  readonly reason?: string
+  /** In its error class or message. */
+  readonly error?: string
+  /** When it went to the archive: from, and before. */
+  readonly since?: Date
+  readonly until?: Date
+}
+
+/** One month of the archive. */
+export interface ColdMonth {
+  /** `2026-01` */
+  readonly month: string
+  readonly rows: number
+  /** The last row's archive retention; null where one is kept for good, or there is none. */
+  readonly keepUntil: Date | null
+  /** It is over, and every row has outlived its own archive retention. */
+  readonly isPrunable: boolean
+}
+
+export interface Pruned {
+  readonly month: string
+  readonly rows: number
+}
+
+export interface Archiving {
+  /** Newest first, without payload and history. `partial`: the search looked at a bounded number of rows. */
+  listCold(filter: ColdFilter, page: PageRequest): Promise<Page<ColdJob>>
+  /** The same, whole. */
+  exportCold(filter: ColdFilter, page: PageRequest): Promise<Page<ColdJob>>
+  /** Whole; the newest where the archive has the id twice. */
+  getCold(id: string): Promise<ColdJob | undefined>
+  /** Oldest first. Reads every month's index. */
+  coldMonths(): Promise<readonly ColdMonth[]>
+  /**
+   * cold → archived: equal to what it was, with `restored` in its history; retention counts from now.
+   *
+   * @throws `not_found`; `invalid_state` where it was not dead, or a job has its id.
+   */
+  restoreCold(id: string, act: Act): Promise<Acted>
+  /** Drops a month for good. @param month - `2026-01`. @throws `not_found`, `archive_kept` */
+  pruneCold(month: string, act: Act): Promise<Pruned>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/** How a duty fares. Success is written when it changes and every 10 minutes. */
+export interface StoredDuty {
+  readonly duty: DutyName
+  readonly lastSuccessAt: Date | null
+  readonly lastError: string | null
+  readonly lastErrorAt: Date | null
+  /** Passes that failed, ever. */
+  readonly failures: number
+  readonly pausedAt: Date | null
+  readonly pausedBy: string | null
+  readonly pausedReason: string | null
+}
+
+/** When the slots of a ring are left for the next one. */
+export interface StoredRing {
+  readonly ring: 'ready' | 'leases'
+  readonly head: number
+  readonly rotatedAt: Date
+  readonly rotateRows: number
+  readonly rotateMs: number
+}
+
+export interface RingPatch {
+  readonly rotateRows?: number
+  readonly rotateMs?: number
+}
+
+export interface Overseeing {
+  /** All there are, also those that never ran. */
+  duties(): Promise<readonly StoredDuty[]>
+  /** No process begins another pass of it, within a second; one under way ends. */
+  pauseDuty(duty: DutyName, act: Act): Promise<StoredDuty>
+  resumeDuty(duty: DutyName, act: Act): Promise<StoredDuty>
+  rings(): Promise<readonly StoredRing[]>
+  /** Holds from the next turn on, in every process. */
+  setRing(ring: 'ready' | 'leases', patch: RingPatch, act: Act): Promise<StoredRing>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** A request that may be sent again: the same key and the same body get the same answer. */
 export interface IdempotentRequest {
   readonly actor: string
@@ -1265,6 +1458,9 @@ export type StoreInTransaction = Operating &
   Editing &
   Bulk &
   Carrying &
+  Triaging &
+  Archiving &
+  Overseeing &
   Undecodables &
   Quarantining &
   Pick<Producing, 'enqueue'> &

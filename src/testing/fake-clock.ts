@@ -34,6 +34,7 @@ export function fakeClock(db: Database, schema: string): FakeClock {
       const ms = parseDuration(by, 'an advance of the clock')
       await db.transaction(async (tx) => {
         await tx.run(queries.partitions, [ms])
+        await tx.run(queries.coldPartitions, [ms])
         await tx.run(queries.hoursAway, [])
         for (const [table, statement] of Object.entries(queries.tables)) {
           if (table !== 'workers' || workers === 'silent') await tx.run(statement, [ms])

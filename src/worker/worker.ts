@@ -127,6 +127,7 @@ export class Worker {
   private idlePolls = 0
   private pulsing = false
   private pulseAgain = false
+  private policyVersion = ''
   private offsetMs = 0
   /** When the database last answered, on the monotonic clock. */
   private contactAt = 0
@@ -619,6 +620,7 @@ export class Worker {
         const pulse = await session.pulse()
         this.offsetMs = pulse.storeTime - Date.now()
         this.contactAt = performance.now()
+        if (this.policyVersion !== pulse.policyVersion) this.policyChanged(pulse.policyVersion)
         for (const { jobId, leaseId, reason } of pulse.aborts) {
           this.attempts.get(`${jobId} ${leaseId}`)?.abort(reason === 'cancelled' ? 'cancelled' : 'lost')
         }
@@ -640,6 +642,12 @@ export class Worker {
       }
     }
     this.fetch()
+  }
+
+  /** Where no notices come, the poll tells. */
+  private policyChanged(version: string): void {
+    if (this.policyVersion !== '') for (const companion of this.companions) companion.heard({ type: 'policy' })
+    this.policyVersion = version
   }
 
   private nextPollMs(): number {

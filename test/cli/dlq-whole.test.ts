@@ -86,7 +86,7 @@ describeStore('spillway jobs', ({ store, given, url }) => {
     expect([edited.code, killed.code]).toEqual([0, 0])
     const job = await store.getJob('1', { payload: true })
     expect(job).toMatchObject({ state: 'archived', priority: 7, payload: { cents: 2 }, dlq: { reason: 'hopeless' } })
-    expect(groups.stdout).toMatch(/\n1 +\S+ +billing +test +hopeless .* 1 /)
+    expect(groups.stdout).toMatch(/\n1 +1 +new +\S+ +billing +test +hopeless .* 1 /)
     expect(history.document).toMatchObject({ items: [{ arrived: 1, departed: 0 }] })
     expect(audit.stdout.trim().split('\n')).toHaveLength(4)
   })

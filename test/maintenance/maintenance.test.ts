@@ -56,6 +56,22 @@ describeStore('maintenance', ({ store, given, db }) => {
     expect(first.isLeading).toBe(false)
   })
 
+  it('is led by another within 15 s when its leader is killed, with the times of a default worker', async () => {
+    const lead = store.lead
+    let isKilled = false
+    const first = make(
+      { staleMs: 45_000 },
+      { lead: (...given) => (isKilled ? new Promise(() => undefined) : lead(...given)) },
+    )
+    const second = make({ staleMs: 45_000 })
+    await first.start()
+    await second.start()
+
+    isKilled = true
+
+    await until(() => second.isLeading, { within: '15s' })
+  })
+
   it('promotes a job when it is due', async () => {
     // The leader's own look comes only every 5 s.
     const maintenance = make({ staleMs: 45_000 })

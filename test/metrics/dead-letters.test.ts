@@ -47,6 +47,17 @@ describeStore('metrics of the dead-letter queue', ({ store, given, db, url, sche
     expect(await measured('spillway_dlq_depth', { queue: 'billing' })).toBeUndefined()
   })
 
+  it('say how many nobody has looked at', async () => {
+    const [first, second] = await given.jobs(3, { state: 'archived', queue: 'billing' })
+    const unreviewed = () => measured('spillway_dlq_unreviewed', { queue: 'billing' })
+    const before = await unreviewed()
+
+    await spillway.dlq.ack(first!)
+    await spillway.dlq.purge(second!)
+
+    expect([before, await unreviewed()]).toEqual([3, 1])
+  })
+
   it('count every way in and every way out, by reason', async () => {
     const [killed, moved] = await given.jobs(2, { queue: 'billing', kind: 'charge' })
     await given.job({ id: '900', state: 'failed', queue: 'billing', kind: 'charge' })

@@ -54,10 +54,11 @@ for (const rows of [5_000, 40_000]) {
       const audit = (listing: Partial<AuditListing>) => reports.audit({ beforeId: NEWEST, limit: 51, ...listing })
 
       it.each([
-        ['all groups', [null, null, 51, null, null, null]],
-        ['the groups of a queue', ['q', null, 51, null, null, null]],
-        ['the groups of a kind', [null, 'k', 51, null, null, null]],
-        ['the next page of groups', [null, null, 51, '7', 'q', 'c']],
+        ['all groups', [null, null, 51, null, null, null, null]],
+        ['the groups of a queue', ['q', null, 51, null, null, null, null]],
+        ['the groups of a kind', [null, 'k', 51, null, null, null, null]],
+        ['groups that nobody has looked at', [null, null, 51, null, null, null, 'unreviewed']],
+        ['the next page of groups', [null, null, 51, '7', 'q', 'c', null]],
       ])('%s read the causes, and of the dead no more than their samples', async (_, params) => {
         for (const plan of await plansOf(url, reports.groups, params)) {
           expect(plan).not.toMatch(/Seq Scan on (dlq_entries|cause_hours)/)

@@ -1,7 +1,8 @@
 import { defineJob, Spillway } from 'spillway'
 import { drain, signal } from 'spillway/testing'
 import { afterAll, expect, it } from 'vitest'
-import { type DutyName, Maintenance } from '../../src/maintenance/maintenance.js'
+import type { DutyName } from '../../src/job/duties.js'
+import { Maintenance } from '../../src/maintenance/maintenance.js'
 import { describeStore } from '../support/store.js'
 
 const charge = defineJob<{ n: number }>({ kind: 'charge', queue: 'billing', maxAttempts: 1 })

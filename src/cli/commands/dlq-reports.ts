@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { timeAgo, whole } from '../arguments.js'
+import type { GroupFilter } from '../../store/store.js'
+import { duration, timeAgo, whole } from '../arguments.js'
 import { runs, subcommand } from '../command.js'
 import { given } from '../dead-letter-filters.js'
 import { nextPageCommand } from '../next-page.js'
@@ -8,6 +9,7 @@ import { oneLine } from '../shown.js'
 interface GroupFlags {
   readonly queue?: string
   readonly kind?: string
+  readonly triage?: GroupFilter['triage']
   readonly limit?: number
   readonly cursor?: string
 }
@@ -24,14 +26,20 @@ export function reportCommands(dlq: Command): void {
     subcommand(dlq, 'groups', 'dead letters by cause, the largest group first')
       .option('--queue <queue>', 'of this queue')
       .option('--kind <kind>', 'of this kind')
+      .option(
+        '--triage <status>',
+        'new, acknowledged, muted, resolved or regressed; unmuted: all but muted; unreviewed: with deaths nobody has looked at',
+      )
       .option('--limit <rows>', 'rows of a page, up to 1000 (default: 50)', whole)
       .option('--cursor <cursor>', 'go on where the last page ended'),
     async ({ client, out, options }) => {
-      const { queue, kind, limit, cursor } = options
-      const page = await client.dlq.groups(given({ queue, kind }), { limit, cursor })
+      const { queue, kind, triage, limit, cursor } = options
+      const page = await client.dlq.groups(given({ queue, kind, triage }), { limit, cursor })
       if (out.isJson) return out.document(page)
       const rows = page.items.map((it) => [
         it.count,
+        it.unreviewed,
+        it.status === 'regressed' ? out.colors.red('regressed') : it.status,
         it.cause,
         oneLine(it.queue, 24),
         oneLine(it.kind, 30),
@@ -39,9 +47,21 @@ export function reportCommands(dlq: Command): void {
         out.time(it.lastAt),
         sparks(it.trend),
         it.sampleId,
-        oneLine(it.title ?? '', out.room(120)),
+        oneLine(it.title ?? '', out.room(145)),
       ])
-      const head = ['JOBS', 'CAUSE', 'QUEUE', 'KIND', 'REASON', 'LAST', 'LAST 24 H', 'ONE OF THEM', 'ERROR']
+      const head = [
+        'JOBS',
+        'UNREVIEWED',
+        'STATUS',
+        'CAUSE',
+        'QUEUE',
+        'KIND',
+        'REASON',
+        'LAST',
+        'LAST 24 H',
+        'ONE OF THEM',
+        'ERROR',
+      ]
       out.table(head, rows, 'no dead letters')
       if (page.cursor !== null) out.line(`\nnext page: ${nextPageCommand(process.argv.slice(2), page.cursor)}`)
     },
@@ -64,6 +84,35 @@ export function reportCommands(dlq: Command): void {
         counted(it.departedBy),
       ])
       out.table(['FROM', 'ARRIVED', 'LEFT', 'ARRIVED AS', 'LEFT AS'], rows, 'nothing came or left')
+    },
+  )
+}
+
+/** `spillway dlq expiring|unreviewed`: what to look at before it goes. */
+export function attentionCommands(dlq: Command): void {
+  runs<{ within?: number; queue?: string }>(
+    subcommand(dlq, 'expiring', 'dead letters whose retention lapses soon, by queue')
+      .option('--within <duration>', 'how soon (default: 7d)', duration)
+      .option('--queue <queue>', 'of this queue only'),
+    async ({ client, out, options }) => {
+      const { within, queue } = options
+      const items = await client.dlq.expiring(given({ within, queue }))
+      if (out.isJson) return out.document({ items })
+      const rows = items.map((it) => [oneLine(it.queue, 40), it.count, it.firstAt.toISOString()])
+      out.table(['QUEUE', 'LEAVE', 'FIRST'], rows, 'none leaves so soon')
+    },
+  )
+
+  runs<{ queue?: string }>(
+    subcommand(dlq, 'unreviewed', 'dead letters nobody has looked at, by queue').option(
+      '--queue <queue>',
+      'of this queue only',
+    ),
+    async ({ client, out, options }) => {
+      const items = await client.dlq.unreviewed(options.queue)
+      if (out.isJson) return out.document({ items })
+      const rows = items.map((it) => [oneLine(it.queue, 40), it.unreviewed])
+      out.table(['QUEUE', 'UNREVIEWED'], rows, 'somebody has looked at all of them')
     },
   )
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { exactJob } from '../../client/wire.js'
 import type { Job } from '../../job/job.js'
 import { showActed } from '../acted.js'
 import { budget, timeAgo, whole } from '../arguments.js'
@@ -7,10 +8,12 @@ import { type FilterFlags, filterFlags, given } from '../dead-letter-filters.js'
 import { attemptsOf, noDeadLetter, showJob, showPage } from '../job-views.js'
 import { type RetryFlags, retryFlags, retryOptions } from '../retry-flags.js'
 import { oneLine } from '../shown.js'
+import { showTriage } from '../triage-views.js'
 import { bulkCommands } from './dlq-bulk.js'
 import { carryCommands } from './dlq-carry.js'
 import { replayCommand } from './dlq-replay.js'
-import { reportCommands } from './dlq-reports.js'
+import { attentionCommands, reportCommands } from './dlq-reports.js'
+import { triageCommands } from './dlq-triage.js'
 
 interface ListFlags extends FilterFlags {
   readonly beforeId?: string
@@ -27,6 +30,10 @@ export function dlqCommand(program: Command): void {
     subcommand(dlq, 'depth', 'count the dead letters, by queue').option('--queue <queue>', 'of this queue only'),
     async ({ client, out, options }) => {
       const queues = await client.dlq.depthByQueue(options.queue)
+      for (const it of await client.dlq.capped()) {
+        const isAsked = options.queue === undefined || options.queue === it.queue
+        if (it.isNearlyFull && isAsked) out.note(`warning: ${nearlyFull(it)}`)
+      }
       const total = queues.reduce((sum, it) => sum + it.depth, 0)
       if (out.isJson) return out.document({ total, queues })
       const rows = queues.map((it) => [oneLine(it.queue, 40), it.depth, out.time(it.oldestAt)])
@@ -36,6 +43,7 @@ export function dlqCommand(program: Command): void {
   )
 
   reportCommands(dlq)
+  attentionCommands(dlq)
 
   runs<ListFlags>(
     filterFlags(subcommand(dlq, 'list', 'list dead letters, newest death first, without payloads'), { acts: false })
@@ -71,7 +79,10 @@ export function dlqCommand(program: Command): void {
     async ({ client, out, options }, id) => {
       const job = await client.dlq.get(id!, { payload: options.payload })
       if (job === undefined) throw noDeadLetter(id!)
+      const triage = await client.dlq.triageOf(id!)
+      if (out.isJson) return out.document({ ...exactJob(job), triage: triage ?? null })
       showJob(out, job)
+      if (triage) showTriage(out, triage)
     },
   )
 
@@ -88,6 +99,11 @@ export function dlqCommand(program: Command): void {
       showActed(out, 'retried', await client.dlq.retry(id!, retryOptions(options))),
   )
 
+  triageCommands(dlq)
   bulkCommands(dlq)
   carryCommands(dlq)
+}
+
+function nearlyFull({ queue, depth, maxRows }: { queue: string; depth: number; maxRows: number }): string {
+  return `queue ${oneLine(queue, 40)} has ${depth} of at most ${maxRows} dead letters; above that the oldest are removed`
 }

@@ -4,7 +4,7 @@ import type { Duration } from '../../job/duration.js'
 import type { StoredQueue } from '../../store/store.js'
 import { duration, flag, limit, retention, whole } from '../arguments.js'
 import { group, runs, subcommand } from '../command.js'
-import type { Output } from '../output.js'
+import type { Cell, Output } from '../output.js'
 import { pausedText } from '../paused.js'
 import { oneLine, span } from '../shown.js'
 
@@ -16,6 +16,7 @@ interface SetFlags {
   readonly cancelledRetention?: Duration | null
   readonly binRetention?: Duration | null
   readonly heldRetention?: Duration | null
+  readonly archiveRetention?: Duration | null
   readonly dlqMaxRows?: number | null
   readonly keepUnreviewed?: boolean
   readonly coldArchive?: boolean
@@ -74,8 +75,9 @@ export function queuesCommand(program: Command): void {
       .option('--cancelled-retention <duration>', 'the same for cancelled jobs', retention)
       .option('--bin-retention <duration>', 'the same for discarded jobs', retention)
       .option('--held-retention <duration>', 'the same for held jobs', retention)
-      .option('--dlq-max-rows <number>', 'most dead letters kept, or none for no limit', limit)
-      .option('--keep-unreviewed <boolean>', 'dead letters nobody looked at outlive their retention', flag)
+      .option('--archive-retention <duration>', 'the same in the cold archive, from when a job went there', retention)
+      .option('--dlq-max-rows <number>', 'most dead letters kept, the oldest go first; or none for no limit', limit)
+      .option('--keep-unreviewed <boolean>', 'dead letters nobody has looked at outlive their retention', flag)
       .option('--cold-archive <boolean>', 'copy what outlived its retention to the cold archive', flag)
       .option('--max-generations <number>', 'retries of one job before one needs --force', whole)
       .option('--crash-limit <number>', 'crashes of one fingerprint that quarantine it', whole)
@@ -118,6 +120,7 @@ function policyOf(flags: SetFlags): PolicyInput {
     cancelled: flags.cancelledRetention,
     bin: flags.binRetention,
     held: flags.heldRetention,
+    archive: flags.archiveRetention,
   })
   const policy = given({
     dlqEnabled: flags.dlqEnabled,
@@ -132,8 +135,10 @@ function policyOf(flags: SetFlags): PolicyInput {
   return (Object.keys(kept).length === 0 ? policy : { ...policy, retention: kept }) as PolicyInput
 }
 
+/** What was given. Where a parser answers null, for `none`, commander puts an empty text. */
 function given(flags: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
+  const there = Object.entries(flags).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(there.map(([name, value]) => [name, value === '' ? null : value]))
 }
 
 function showQueue(out: Output, stored: StoredQueue): void {
@@ -147,7 +152,7 @@ function showQueue(out: Output, stored: StoredQueue): void {
     ['paused', oneLine(pausedText(out, stored))],
     ['dead-letter queue', policy.dlqEnabled ? 'on' : 'off: jobs that are given up become failed'],
     ...Object.entries(policy.retention).map(([what, ms]) => [`${what} kept`, keptFor(ms)] as const),
-    ['dead letters at most', policy.dlqMaxRows ?? 'no limit'],
+    ['dead letters at most', capShown(policy.dlqMaxRows, stored.counts?.archived ?? 0)],
     ['keep unreviewed', policy.keepUnreviewed ? 'yes' : 'no'],
     ['cold archive', policy.coldArchive ? 'yes' : 'no'],
     ['generations at most', policy.maxGenerations],
@@ -156,6 +161,12 @@ function showQueue(out: Output, stored: StoredQueue): void {
     ['changed', out.longTime(stored.updatedAt)],
     ...Object.entries(stored.counts ?? {}).map(([state, count]) => [state, count] as const),
   ])
+}
+
+/** From 80 % on it says so. */
+function capShown(maxRows: number | null, depth: number): Cell {
+  if (maxRows === null) return 'no limit'
+  return depth >= 0.8 * maxRows ? `${maxRows}, nearly full: there are ${depth}` : maxRows
 }
 
 function keptFor(ms: number | null): string {

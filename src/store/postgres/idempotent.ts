@@ -1,6 +1,7 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Idempotent, IdempotentRequest, Notice, StoredAnswer, StoreInTransaction } from '../store.js'
 import { answering } from './answering.js'
+import { archiving } from './archiving.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import type { Database } from './database.js'
@@ -8,10 +9,12 @@ import { editing } from './editing.js'
 import { inspecting } from './inspecting.js'
 import type { Notifier } from './notifier.js'
 import { operating } from './operating.js'
+import { overseeing } from './overseeing.js'
 import { producing } from './producing.js'
 import { quarantining } from './quarantining.js'
 import { idempotencyQueries, type KeptRow } from './queries/idempotency.js'
 import { TransactionLane } from './transaction-lane.js'
+import { triaging } from './triaging.js'
 import { undecodables } from './undecodables.js'
 
 /** How long a request waits for another one under the same key. */
@@ -58,6 +61,9 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...answering(lane, schema),
       ...undecodables(lane, schema),
       ...quarantining(lane, schema),
+      ...triaging(lane, schema),
+      ...archiving(lane, schema),
+      ...overseeing(lane, schema),
     }
   }
 

@@ -8,6 +8,7 @@ import {
   type PlanesDocument,
   type StateDocument,
 } from './queries/measure.js'
+import { triageQueries } from './queries/triage.js'
 
 const READ = { repeatable: true, patienceMs: 0 } as const
 
@@ -15,6 +16,7 @@ const READ = { repeatable: true, patienceMs: 0 } as const
 export function measuring(db: Database, schema: string): () => Promise<Measures> {
   const queries = measureQueries(schema)
   const { depth } = dlqQueries(schema)
+  const { unreviewed } = triageQueries(schema)
 
   async function document<T>(statement: (typeof queries)['flows']): Promise<T> {
     const [row] = await db.run(statement, [], READ)
@@ -26,6 +28,7 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
     const { jobs } = await document<PlanesDocument>(queries.planes)
     const state = await document<StateDocument>(queries.state)
     const depths = await db.run(depth, [null], READ)
+    const left = new Map((await db.run(unreviewed, [null], READ)).map(([queue, n]) => [queue, Number(n)]))
     const horizon = await db.run(queries.horizon, [], READ)
     return {
       schemaVersion: state.version,
@@ -33,7 +36,7 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
       jobs: jobs.map(([queue, name, n]) => ({ queue, state: name, n })),
       lag: jobs.flatMap(([queue, , , seconds]) => (seconds === null ? [] : [{ queue, seconds: Math.max(0, seconds) }])),
       dlq: depths.flatMap(([queue, n, oldestMs]) =>
-        oldestMs === null ? [] : [dlqOf(queue, Number(n), state.now - Number(oldestMs))],
+        oldestMs === null ? [] : [dlqOf(queue, Number(n), left.get(queue) ?? 0, state.now - Number(oldestMs))],
       ),
       workers: state.workers.map(([queue, n]) => ({ queue, n })),
       pausedQueues: state.paused,
@@ -50,9 +53,8 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
   }
 }
 
-/** Nothing can be acknowledged yet, so all that is there is unreviewed. */
-function dlqOf(queue: string, depth: number, oldestMs: number): Measures['dlq'][number] {
-  return { queue, depth, unreviewed: depth, oldestSeconds: Math.max(0, oldestMs) / 1_000 }
+function dlqOf(queue: string, depth: number, unreviewed: number, oldestMs: number): Measures['dlq'][number] {
+  return { queue, depth, unreviewed, oldestSeconds: Math.max(0, oldestMs) / 1_000 }
 }
 
 function holderOf(row: HorizonRow): HorizonHolder {

@@ -3,6 +3,7 @@ import type { AuditEntry, DlqFlow, DlqGroup, Reporting } from '../store.js'
 import { decodeCursor, encodeCursor, ID } from './cursor.js'
 import { type AuditRow, type FlowRow, type GroupRow, reportQueries } from './queries/reports.js'
 import type { Reader } from './replica.js'
+import { triageOf } from './triage-row.js'
 
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
 const READ = { repeatable: true, patienceMs: 5_000 } as const
@@ -16,11 +17,15 @@ export function reporting(db: Reader, schema: string): Reporting {
   const queries = reportQueries(schema)
 
   return {
-    async dlqGroups({ queue = null, kind = null }, { limit, cursor }) {
+    async dlqGroups({ queue = null, kind = null, triage = null }, { limit, cursor }) {
       checkLimit(limit)
       const [afterQueue = null, afterCause = null, beforeCount = null] =
         cursor === undefined ? [] : decodeCursor(cursor, [ANY_TEXT, ANY_TEXT, ID])
-      const rows = await db.run(queries.groups, [queue, kind, limit + 1, beforeCount, afterQueue, afterCause], READ)
+      const rows = await db.run(
+        queries.groups,
+        [queue, kind, limit + 1, beforeCount, afterQueue, afterCause, triage],
+        READ,
+      )
       const items = rows.slice(0, limit).map(groupOf)
       const last = items.at(-1)
       const isMore = rows.length > limit && last !== undefined
@@ -45,7 +50,9 @@ export function reporting(db: Reader, schema: string): Reporting {
 }
 
 function groupOf(row: GroupRow): DlqGroup {
-  const [queue, cause, kind, reason, errorClass, title, count, firstAtMs, lastAtMs, sampleId, trend] = row
+  const [queue, cause, kind, reason, errorClass, title, count, firstAtMs, lastAtMs, sampleId, trend, ...said] = row
+  const [status, marks, unreviewed] = said
+  const triage = marks === null ? null : triageOf(marks)
   return {
     queue,
     cause,
@@ -58,6 +65,10 @@ function groupOf(row: GroupRow): DlqGroup {
     lastAt: new Date(Number(lastAtMs)),
     sampleId,
     trend: trendOf(trend),
+    status,
+    triage,
+    regressedAt: triage?.regressedAt ?? null,
+    unreviewed: Number(unreviewed),
   }
 }
 

@@ -1,13 +1,19 @@
+import type { RetainPart } from '../store.js'
 import type { Database } from './database.js'
+import { droppingPartitions } from './dropping-partitions.js'
 import { faultOf } from './errors.js'
-import { partitionQueries } from './queries/partitions.js'
-import { retainQueries, type Sweep } from './queries/retain.js'
+import { archiveQueries } from './queries/archive.js'
+import { type RetainLookRow, retainQueries, type Sweep } from './queries/retain.js'
+import { retainDeadQueries } from './queries/retain-dead.js'
+import type { Statement } from './sql.js'
 
 const FROM_THE_START = '-infinity'
 /** How often a sweep looks on in one pass, past rows that are kept longer than others of their age. */
 const LOOKS = 10
 /** Partitions come of age once a day, so they are looked at now and then; at first at once. */
 const PARTITIONS_MS = 600_000
+/** Queues one pass sweeps for dead letters; those whose oldest is the oldest come first. */
+const QUEUES = 200
 
 export interface RetainOptions {
   /** How often it looks for partitions to drop. Default: 10 min. */
@@ -16,127 +22,154 @@ export interface RetainOptions {
 
 /** Deletes what outlived its retention. Where the last sweep ended is remembered; forgotten, it begins anew. */
 export function retaining(db: Database, schema: string, { partitionsMs = PARTITIONS_MS }: RetainOptions) {
-  const queries = retainQueries(schema)
-  const partitions = partitionQueries(schema)
-  const reached = new Map<Sweep, string>()
+  const plain = { ...retainQueries(schema), dead: retainDeadQueries(schema) }
+  const archiving = { ...retainQueries(schema, true), dead: retainDeadQueries(schema, true) }
+  const { prepare } = archiveQueries(schema)
+  const dropPartitions = droppingPartitions(db, schema)
+  const reached = new Map<string, readonly string[]>()
   let partitionsAt = 0
 
-  async function sweep(statement: Sweep, limit: number): Promise<number> {
+  /** Makes the month of the archive where a statement found it missing. */
+  async function run<Params extends readonly unknown[], Row>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]> {
+    try {
+      return await db.run(statement, params)
+    } catch (error) {
+      if (faultOf((error as Error).cause ?? error) !== 'partition') throw error
+      await db.run(prepare, [])
+      return db.run(statement, params)
+    }
+  }
+
+  /**
+   * Sweeps on from where the last pass ended until `limit` rows went, the end is reached, or {@link LOOKS} looks in a row
+   * found nothing to delete.
+   */
+  async function sweepOn(
+    name: string,
+    limit: number,
+    look: (after: readonly string[]) => Promise<Look>,
+  ): Promise<number> {
     let deleted = 0
-    for (let look = 0; look < LOOKS; look++) {
-      const [row] = await db.run(statement, [reached.get(statement) ?? FROM_THE_START, limit, limit])
-      const [gone, looked, last] = row!
-      deleted += Number(gone)
+    for (let fruitless = 0; fruitless < LOOKS; ) {
+      const { gone, looked, last } = await look(reached.get(name) ?? [FROM_THE_START, '0'])
+      deleted += gone
       // Everything looked at went: what follows may be due as well, and is the next pass's.
-      if (Number(gone) === limit) break
-      if (last === null || Number(looked) < limit) {
-        reached.delete(statement)
+      if (gone === limit || deleted >= limit * LOOKS) break
+      if (last === null || looked < limit) {
+        reached.delete(name)
         break
       }
-      reached.set(statement, last)
+      reached.set(name, last)
+      fruitless = gone === 0 ? fruitless + 1 : 0
     }
     return deleted
   }
 
-  async function sweepAll(statements: readonly Sweep[], limit: number): Promise<number> {
+  const sweep = (name: string, statement: Sweep, limit: number) =>
+    sweepOn(name, limit, async ([after]) => {
+      const [row] = await run(statement, [after as string, limit, limit])
+      const [gone, looked, last] = row!
+      return { gone: Number(gone), looked: Number(looked), last: last === null ? null : [last] }
+    })
+
+  async function sweepDead({ dead }: typeof plain, limit: number): Promise<number> {
     let deleted = 0
-    for (const statement of statements) deleted += await sweep(statement, limit)
+    const own = await sweepOn('own', limit, async ([at, id]) => {
+      const [row] = await run(dead.own, [at as string, id as string, limit, limit])
+      return lookOf(row!)
+    })
+    deleted += own
+    for (const [queue] of (await db.run(dead.due, [])).slice(0, QUEUES)) {
+      deleted += await sweepOn(`queue ${queue}`, limit, async ([at, id]) => {
+        const [row] = await run(dead.ofQueue, [queue, at as string, id as string, limit, limit])
+        return lookOf(row!)
+      })
+    }
     return deleted
   }
 
-  async function dropPartitions(): Promise<number> {
-    if (performance.now() < partitionsAt) return 0
-    let dropped = 0
-    partitionsAt = performance.now() + partitionsMs
-    const old = await db.run(partitions.old, [])
-    if (old.length === 0) return 0
-    const [owner] = await db.run(partitions.isOwner, [])
-    // A pooler gives no session to detach in, and another role may not.
-    if (owner![0] !== 't' || (await db.way()).isPooled) return dropByOwner(old.map(([name]) => name))
-    for (const [name, state] of old) {
-      const statements = partitions.dropping(name)
-      if (state === 'attached' && (await db.run(statements.isOutlived, []))[0]![0] !== 't') continue
-      // Only one at a time may be detaching, so what is stuck keeps the others waiting too.
-      if (state !== 'detached' && !(await detached(state === 'attached' ? statements.detach : statements.finalize)))
-        break
-      await db.transaction(async (tx) => {
-        await tx.run(statements.count, [])
-        await tx.run(statements.drop, [])
-      })
-      dropped++
+  async function evict(limit: number): Promise<number> {
+    const capped = await db.run(plain.dead.capped, [null])
+    if (capped.length === 0) return 0
+    await db.run(plain.dead.warn, [])
+    let deleted = 0
+    for (const [queue, depth, maxRows, , isKept] of capped) {
+      if (Number(depth) <= Number(maxRows)) continue
+      const { dead } = isKept === 't' ? archiving : plain
+      const [row] = await run(dead.evict, [queue, limit])
+      deleted += Number(row![0])
     }
-    return dropped
+    return deleted
   }
 
-  async function dropByOwner(names: readonly string[]): Promise<number> {
-    let dropped = 0
-    for (const name of names) {
-      const [row] = await db.run(partitions.dropByOwner, [name])
-      if (row![0] === 't') dropped++
+  async function finished(queries: typeof plain, [terminal, terminalOwn]: RetainLookRow, limit: number) {
+    let deleted = 0
+    for (const [n, statement] of queries.terminal.entries())
+      if (terminal === 't') deleted += await sweep(`terminal ${n}`, statement, limit)
+    for (const [n, statement] of queries.terminalOwn.entries())
+      if (terminalOwn === 't') deleted += await sweep(`terminal own ${n}`, statement, limit)
+    let partitions = 0
+    if (performance.now() >= partitionsAt) {
+      partitionsAt = performance.now() + partitionsMs
+      partitions = await dropPartitions()
     }
-    return dropped
+    return { terminal: deleted, partitions }
   }
 
-  /** False where a long reader is in the way: what was begun is ended in a later pass. */
-  async function detached(statement: { readonly text: string }): Promise<boolean> {
-    const client = await db.client()
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      await client.query(partitions.limitLockWait.text)
-      await client.query(statement.text)
-      return true
-    } catch (error) {
-      if (faultOf(error) === 'conflict') return false
-      throw error
-    } finally {
-      await client.end().catch(() => undefined)
+  async function bookkeeping(queries: typeof plain, look: RetainLookRow, limit: number) {
+    const there = look.slice(4).map((answer) => answer === 't')
+    const [requests, counters, aborts, crashes, endedWorkers, causes, idempotencyKeys, versions, ...others] = there
+    const [callbacks, events, deliveries, triage, causeTriage] = others
+    const forget = async (name: keyof typeof queries.bookkeeping, isThere: boolean | undefined) =>
+      isThere ? Number((await db.run(queries.bookkeeping[name], [limit]))[0]![0]) : 0
+    return {
+      requests: await forget('requests', requests),
+      counters: await forget('counters', counters),
+      aborts: await forget('aborts', aborts),
+      crashes: await forget('crashes', crashes),
+      endedWorkers: await forget('endedWorkers', endedWorkers),
+      causes: await forget('causes', causes),
+      idempotencyKeys: await forget('idempotencyKeys', idempotencyKeys),
+      causeTriage: await forget('causeTriage', causeTriage),
+      payloadVersions: versions ? await sweep('versions', queries.payloadVersions, limit) : 0,
+      callbacks: callbacks ? await sweep('callbacks', queries.callbacks, limit) : 0,
+      events: await forget('events', events),
+      deliveries: await forget('deliveries', deliveries),
+      triage: triage ? await sweep('triage', queries.triage, limit) : 0,
     }
   }
 
-  return async function retain(limit: number): Promise<Readonly<Record<string, number>>> {
-    const [look] = await db.run(queries.look, [])
-    const [
-      terminal,
-      terminalOwn,
-      dlq,
-      dlqOwn,
-      bin,
-      held,
-      requests,
-      counters,
-      aborts,
-      crashes,
-      endedWorkers,
-      causes,
-      idempotencyKeys,
-      payloadVersions,
-      callbacks,
-      events,
-      deliveries,
-    ] = look!.map((answer) => answer === 't')
-    const { bookkeeping } = queries
-    const forget = async (name: keyof typeof bookkeeping) => Number((await db.run(bookkeeping[name], [limit]))[0]![0])
+  return async function retain(limit: number, part?: RetainPart): Promise<Readonly<Record<string, number>>> {
+    // Often, and mostly there is nothing capped.
+    if (part === 'evict') return { evicted: await evict(limit) }
+    const [look] = await db.run(plain.look, [])
+    const [, , bin, held] = look!
+    const queries = look!.at(-1) === 't' ? archiving : plain
+    const isDue = (name: RetainPart) => part === undefined || part === name
 
     return {
-      terminal:
-        (terminal ? await sweepAll(queries.terminal, limit) : 0) +
-        (terminalOwn ? await sweepAll(queries.terminalOwn, limit) : 0),
-      dlq: (dlq ? await sweep(queries.dlq, limit) : 0) + (dlqOwn ? await sweep(queries.dlqOwn, limit) : 0),
-      bin: bin ? await sweep(queries.bin, limit) : 0,
-      held: held ? await sweep(queries.held, limit) : 0,
-      requests: requests ? await forget('requests') : 0,
-      counters: counters ? await forget('counters') : 0,
-      aborts: aborts ? await forget('aborts') : 0,
-      crashes: crashes ? await forget('crashes') : 0,
-      endedWorkers: endedWorkers ? await forget('endedWorkers') : 0,
-      causes: causes ? await forget('causes') : 0,
-      idempotencyKeys: idempotencyKeys ? await forget('idempotencyKeys') : 0,
-      payloadVersions: payloadVersions ? await sweep(queries.payloadVersions, limit) : 0,
-      callbacks: callbacks ? await sweep(queries.callbacks, limit) : 0,
-      events: events ? await forget('events') : 0,
-      deliveries: deliveries ? await forget('deliveries') : 0,
-      partitions: await dropPartitions(),
+      ...(isDue('finished') && (await finished(queries, look!, limit))),
+      ...(isDue('dead') && { dlq: await sweepDead(queries, limit) }),
+      ...(isDue('evict') && { evicted: await evict(limit) }),
+      ...(isDue('parked') && {
+        bin: bin === 't' ? await sweep('bin', queries.bin, limit) : 0,
+        held: held === 't' ? await sweep('held', queries.held, limit) : 0,
+      }),
+      ...(isDue('bookkeeping') && (await bookkeeping(queries, look!, limit))),
     }
   }
+}
+
+/** One bounded look of a sweep: how many rows went, how many were looked at, and the key of the last of them. */
+interface Look {
+  readonly gone: number
+  readonly looked: number
+  readonly last: readonly string[] | null
+}
+
+function lookOf([gone, looked, at, id]: readonly [string, string, string | null, string | null]): Look {
+  return { gone: Number(gone), looked: Number(looked), last: at === null || id === null ? null : [at, id] }
 }

@@ -16,6 +16,20 @@ describe('turning a ring', () => {
   })
 
   it.each([
+    ['fewer rows are set', { rotateRows: 5_000, entered: 5_000, headBytes: MB }],
+    ['so are its bytes', { rotateRows: 5_000, headBytes: 2 * MB }],
+    ['a younger age is set', { rotateMs: 3_000, headAgeMs: 3_000, headBytes: MB }],
+  ])('goes on sooner when %s', (_, changes) => {
+    expect(decide({ head: 7, slots: { 0: 'live', 1: 'empty' }, ...changes }).rotateTo).toBe(1)
+  })
+
+  it('stays longer when more rows and a higher age are set', () => {
+    const more = { rotateRows: 100_000, rotateMs: 60_000, entered: 90_000, headAgeMs: 50_000, headBytes: 30 * MB }
+
+    expect(decide(more).rotateTo).toBeNull()
+  })
+
+  it.each([
     ['it is young and not full', { headAgeMs: 9_000, headBytes: MB, entered: 19_000 }],
     ['there is next to nothing in it', { headAgeMs: 60_000, headBytes: 8_192, headLive: false }],
     ['no slot is empty', { headAgeMs: 60_000, headBytes: 9 * MB, slots: all('live') }],
@@ -55,6 +69,8 @@ interface Scene {
   readonly headLive?: boolean
   readonly entered?: number
   readonly truncatedAgeMs?: number
+  readonly rotateRows?: number
+  readonly rotateMs?: number
   readonly slots?: Readonly<Record<number, Kind>>
 }
 
@@ -66,6 +82,8 @@ function decide(scene: Scene, leftForMs: (slot: number) => number = () => 0) {
     headAgeMs,
     entered,
     truncatedAgeMs,
+    rotateRows: scene.rotateRows ?? 20_000,
+    rotateMs: scene.rotateMs ?? 10_000,
     slots: [0, 1, 2, 3, 4, 5, 6, 7].map((slot) => {
       if (slot === head) return { slot, bytes: headBytes, live: headLive }
       const kind = scene.slots?.[slot] ?? 'empty'

@@ -8,6 +8,9 @@ export interface RingLook {
   /** Rows that entered since the head became it; 0 where nobody counts. */
   readonly entered: number
   readonly truncatedAgeMs: number
+  /** A slot with so many rows, or so old, is left for the next one. */
+  readonly rotateRows: number
+  readonly rotateMs: number
 }
 
 export interface RingTurn {
@@ -18,10 +21,8 @@ export interface RingTurn {
   readonly carry: number | null
 }
 
-const FULL_ROWS = 20_000
-/** About as many rows of small payloads; large ones fill a slot sooner. */
-const FULL_BYTES = 8 * 1024 * 1024
-const OLD_MS = 10_000
+/** About the bytes of a row with a small payload; large ones fill a slot sooner. */
+const ROW_BYTES = (8 * 1024 * 1024) / 20_000
 /** Below, there is nothing worth a rotation: some hundred rows. */
 const SMALL_BYTES = 64 * 1024
 /** A truncation costs a few ms of disk, so small slots wait until the last one is a second ago. */
@@ -44,8 +45,9 @@ export function decideTurn(look: RingLook, leftForMs: (slot: number) => number, 
   const isHurried = empty.length <= FEW_EMPTY || truncatedAgeMs >= REST_MS
   const reclaim = drained.filter(({ bytes }) => isHurried || bytes >= LARGE_BYTES).map(({ slot }) => slot)
 
-  const isFull = own.bytes >= FULL_BYTES || (look.entered >= FULL_ROWS && own.bytes >= SMALL_BYTES)
-  const isOld = headAgeMs >= OLD_MS && own.bytes >= SMALL_BYTES
+  const isFull =
+    own.bytes >= look.rotateRows * ROW_BYTES || (look.entered >= look.rotateRows && own.bytes >= SMALL_BYTES)
+  const isOld = headAgeMs >= look.rotateMs && own.bytes >= SMALL_BYTES
   // Its dead rows go away once new ones go elsewhere.
   const isDrained = headAgeMs >= REST_MS && own.bytes >= SMALL_BYTES && !own.live
   const rotateTo = isFull || isOld || isDrained ? (empty[0]?.slot ?? null) : null

@@ -1,6 +1,7 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Listening, Notice, Store } from '../store.js'
 import { answering } from './answering.js'
+import { archiving } from './archiving.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import { Database } from './database.js'
@@ -16,6 +17,7 @@ import { migrate, requireSchema, schemaStatus } from './migrate.js'
 import { channelOf } from './notices.js'
 import { Notifier } from './notifier.js'
 import { operating } from './operating.js'
+import { overseeing } from './overseeing.js'
 import { producing } from './producing.js'
 import { quarantining } from './quarantining.js'
 import { enqueueQueries } from './queries/enqueue.js'
@@ -23,6 +25,7 @@ import { Replica } from './replica.js'
 import { reporting } from './reporting.js'
 import { running } from './running.js'
 import { serving } from './serving.js'
+import { triaging } from './triaging.js'
 import { undecodables } from './undecodables.js'
 import { upkeep } from './upkeep.js'
 
@@ -145,6 +148,9 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...serving(db, schema),
     ...acting(undecodables(db, schema)),
     ...acting(quarantine),
+    ...acting(triaging(db, schema)),
+    ...acting(archiving(db, schema)),
+    ...acting(overseeing(db, schema)),
     ...acting(idempotent(db, schema, notifier)),
     measure,
     diagnose,

@@ -68,12 +68,14 @@ export function turningRings(db: Database, schema: string, { carryAfterMs = CARR
 
 function lookOf(ring: Ring, rows: readonly SlotRow[]): RingLook {
   const own = rows.filter((row) => row[0] === ring)
-  const [, , , , head, headAgeMs, positions, truncatedAgeMs] = own[0]!
+  const [, , , , head, headAgeMs, positions, truncatedAgeMs, rotateRows, rotateMs] = own[0]!
   return {
     slots: own.map(([, slot, bytes, live]) => ({ slot: Number(slot), bytes: Number(bytes), live: live === 't' })),
     head: Number(head),
     headAgeMs: Number(headAgeMs),
     entered: ring === 'ready' ? Number(positions) : 0,
     truncatedAgeMs: Number(truncatedAgeMs),
+    rotateRows: Number(rotateRows),
+    rotateMs: Number(rotateMs),
   }
 }

@@ -4,6 +4,7 @@ import type { Database } from './database.js'
 import { sweptDeath } from './dead-row.js'
 import { judging } from './judging.js'
 import { channelOf } from './notices.js'
+import { archiveQueries } from './queries/archive.js'
 import { deadlineQueries } from './queries/deadlines.js'
 import { foldQueries } from './queries/fold.js'
 import { leaderQueries } from './queries/leaders.js'
@@ -27,12 +28,13 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   const { fold, foldCounters } = foldQueries(schema)
   const { prepare } = partitionQueries(schema)
   const { timeOutCallbacks } = answering(db, schema)
+  const { prepare: prepareCold } = archiveQueries(schema)
 
   return {
     async lead(name, holder, ttlMs): Promise<Lead> {
       const [row] = await db.run(leaders.lead, [name, holder, ttlMs], { repeatable: true, patienceMs: 0 })
       const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, ...rest] = row!
-      const [hasEvents, hasDeliveries, activity, nextTimeoutInMs] = rest
+      const [hasEvents, hasDeliveries, activity, nextTimeoutInMs, paused, version] = rest
       return {
         leading: leading === 't',
         expiresInMs: Number(expiresInMs),
@@ -44,6 +46,8 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
         hasEvents: hasEvents === 't',
         hasDeliveries: hasDeliveries === 't',
         activity: activity ?? '',
+        pausedDuties: paused === null ? [] : (JSON.parse(paused) as string[]),
+        policyVersion: version,
       }
     },
 
@@ -69,7 +73,8 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
 
     async preparePartitions() {
       const [row] = await db.run(prepare, [])
-      return Number(row![0])
+      const [cold] = await db.run(prepareCold, [])
+      return Number(row![0]) + Number(cold![0])
     },
 
     async fold(limit) {
@@ -78,8 +83,8 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
       return Math.max(Number(deltas![0]), Number(counters![0]))
     },
 
-    async reportDuty(duty, error) {
-      await db.run(leaders.report, [duty, error])
+    async reportDuty(duty, error, failures = error === null ? 0 : 1) {
+      await db.run(leaders.report, [duty, error, failures])
     },
 
     timeOutCallbacks,

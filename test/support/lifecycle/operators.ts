@@ -50,6 +50,14 @@ export const OPERATORS: Readonly<Record<string, Scenario>> = {
     await world.spillway.dlq.import(lines)
     return { id: before.id, before }
   },
+  'new restore': async (world) => {
+    await world.spillway.queues.set(world.queue, { coldArchive: true })
+    const before = await world.job({ state: 'archived', crashAttempt: 1, ...lapsed('archived') })
+    await world.keep()
+    await world.reaches(before.id, 'gone')
+    await world.spillway.archive.restore(before.id)
+    return { id: before.id, before }
+  },
   'scheduled promote': async (world, from) => {
     const before = await made(world, from as JobState, { dueAt: ago(1_000) })
     await world.keep()

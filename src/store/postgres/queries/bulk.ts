@@ -112,6 +112,7 @@ export function bulkQueries(schema: string) {
   /** What else is kept about a job that is gone for good. */
   const erased = fragment`
       no_versions as (delete from ${table('payload_versions')} v using gone g where v.job_id = g.id),
+      no_triage as (delete from ${table('dlq_triage')} t using gone g where t.job_id = g.id),
       no_rows as (delete from ${table('operation_rows')} o using gone g where o.job_id = g.id),
       no_canaries as (delete from ${table('operation_canaries')} o using gone g where o.job_id = g.id),
       no_callbacks as (delete from ${table('callbacks')} c using gone g where c.job_id = g.id),
@@ -434,7 +435,9 @@ export function bulkQueries(schema: string) {
         select distinct tag, r.dlq_at, r.id from ruled r, unnest(r.tags) as tag where r.tags is not null
       ),
       counts as (
-        insert into ${table('cause_deltas')} (queue, cause, n) select queue, cause, count(*) from ruled group by 1, 2
+        -- Of the time they died: coming back is no new death.
+        insert into ${table('cause_deltas')} (queue, cause, n, at)
+        select queue, cause, count(*), max(dlq_at) from ruled group by 1, 2
       ),
       counted as (
         insert into ${table('counters')} (queue, kind, reason, what, n)
@@ -576,7 +579,8 @@ export function bulkQueries(schema: string) {
         select distinct tag, g.dlq_at, g.id from gone g, unnest(g.tags) as tag where g.tags is not null
       ),
       counts as (
-        insert into ${table('cause_deltas')} (queue, cause, n) select queue, cause, count(*) from gone group by 1, 2
+        insert into ${table('cause_deltas')} (queue, cause, n, at)
+        select queue, cause, count(*), max(dlq_at) from gone group by 1, 2
       ),
       counted as (
         insert into ${table('counters')} (queue, kind, reason, what, n)

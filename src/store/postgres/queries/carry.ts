@@ -138,7 +138,8 @@ export function carryQueries(schema: string) {
         on conflict (queue, cause) do nothing
       ),
       counts as (
-        insert into ${table('cause_deltas')} (queue, cause, n) select queue, cause, count(*) from dead group by queue, cause
+        insert into ${table('cause_deltas')} (queue, cause, n, at)
+        select queue, cause, count(*), max(dlq_at) from dead group by queue, cause
       ),
       counted as (
         insert into ${table('counters')} (queue, kind, reason, what, n)

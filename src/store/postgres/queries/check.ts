@@ -107,7 +107,9 @@ export function checkQueries(schema: string) {
           ' union all ',
         )}))
       union all
-      (select reason, sum(n) from ${table('counters')} where what in ('gone', 'expired') group by reason order by reason)`,
+      -- What came back from the cold archive had been counted when it went there.
+      (select reason, sum(case what when 'restored' then -n else n end)
+         from ${table('counters')} where what in ('gone', 'expired', 'restored') group by reason order by reason)`,
 
     /** Jobs by place and state. */
     census: sql<[], [place: string, state: string, n: string]>`

@@ -8,7 +8,7 @@ export function foldQueries(schema: string) {
   return {
     /**
      * Folds at most $1 deltas into the counts of their causes and, arrivals, into those of their hours; the sum of both
-     * never changes. Hours of before yesterday go, at most 1,000 at a time.
+     * never changes. A resolved cause with a later death has regressed. Hours of before yesterday go, at most 1,000 at a time.
      *
      * Locks: skips deltas that another fold takes; causes in one order. Always answers one row.
      */
@@ -38,6 +38,17 @@ export function foldQueries(schema: string) {
          group by 1, 2, 3
          order by 1, 2, 3
         on conflict (queue, cause, hour) do update set n = h.n + excluded.n
+      ),
+      regressed as (
+        update ${new Identifier(schema, 'cause_triage')} t
+           set regressed_at = f.at
+          from (select k.queue, k.cause, min(k.at) as at
+                  from taken k
+                  join ${new Identifier(schema, 'cause_triage')} r
+                    on r.queue = k.queue and r.cause = k.cause and r.resolved_at < k.at
+                 where k.n > 0
+                 group by k.queue, k.cause) as f
+         where t.queue = f.queue and t.cause = f.cause and t.regressed_at is null and t.resolved_at < f.at
       ),
       forgotten as (
         delete from ${hours}

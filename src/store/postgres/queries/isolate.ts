@@ -42,6 +42,9 @@ const TABLES = [
   'operations',
   'unserved_kinds',
   'worker_tasks',
+  'dlq_triage',
+  'cause_triage',
+  'cold_archive',
 ] as const
 
 export function isolateQueries(schema: string) {

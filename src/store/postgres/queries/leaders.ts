@@ -12,6 +12,8 @@ export type LeadRow = [
   hasDeliveries: string | null,
   activity: string | null,
   nextTimeoutInMs: string | null,
+  pausedDuties: string | null,
+  policyVersion: string,
 ]
 
 export function leaderQueries(schema: string) {
@@ -67,19 +69,22 @@ export function leaderQueries(schema: string) {
              case when exists (select from led) then
                (select last_value::text from ${table('job_ids')}) || '/' || (${ringBytes}) end,
              case when exists (select from led) then
-               (select date_part('epoch', min(waits_until) - now()) * 1000 from ${table('waiting_jobs')}) end`,
+               (select date_part('epoch', min(waits_until) - now()) * 1000 from ${table('waiting_jobs')}) end,
+             (select json_agg(duty)::text from ${table('duties')} where paused_at is not null),
+             (select policy_version::text from ${table('control')})`,
 
     /** Gives the lease up, so that another process need not wait for its end. Not the holder's: nothing happens. */
     resign: sql<[name: string, holder: string], []>`
       delete from ${leaders} where name = $1 and holder = $2`,
 
     /** Remembers when a duty last succeeded and how it last failed. */
-    report: sql<[duty: string, error: string | null], []>`
-      insert into ${table('duties')} as d (duty, last_success_at, last_error, last_error_at)
-      values ($1, case when $2::text is null then now() end, $2, case when $2::text is not null then now() end)
+    report: sql<[duty: string, error: string | null, failures: number], []>`
+      insert into ${table('duties')} as d (duty, last_success_at, last_error, last_error_at, failures)
+      values ($1, case when $2::text is null then now() end, $2, case when $2::text is not null then now() end, $3)
       on conflict (duty) do update
          set last_success_at = coalesce(excluded.last_success_at, d.last_success_at),
              last_error = coalesce(excluded.last_error, d.last_error),
-             last_error_at = coalesce(excluded.last_error_at, d.last_error_at)`,
+             last_error_at = coalesce(excluded.last_error_at, d.last_error_at),
+             failures = d.failures + excluded.failures`,
   }
 }

@@ -4,7 +4,7 @@ import { terminalKeep } from './retain.js'
 export type PartitionRow = [name: string, state: 'attached' | 'detaching' | 'detached']
 
 export interface DropStatements {
-  /** `t` when every row has outlived its own retention. Reads the partition; locks nothing. */
+  /** `t` when every row has outlived its own retention, and none is to be archived. Reads the partition; locks nothing. */
   readonly isOutlived: Statement<[], [outlived: string]>
   /** Takes it out of the parent without keeping anybody waiting; not inside a transaction. */
   readonly detach: Statement<[], []>
@@ -62,7 +62,8 @@ export function partitionQueries(schema: string) {
         isOutlived: sql`
       select not exists (
                select from ${partition} t left join ${new Identifier(schema, 'queues')} q on q.queue = t.queue
-                where t.finalized_at + ${terminalKeep(schema, 't')} * interval '1 millisecond' > now() or ${terminalKeep(schema, 't')} is null)`,
+                where t.finalized_at + ${terminalKeep(schema, 't')} * interval '1 millisecond' > now() or ${terminalKeep(schema, 't')} is null
+                   or q.policy ->> 'coldArchive' = 'true')`,
         detach: sql`
       alter table ${terminal} detach partition ${partition} concurrently`,
         finalize: sql`

@@ -1,5 +1,7 @@
-import { Fragment, fragment, Identifier, join, type Statement, sql } from '../sql.js'
+import type { TriageStatus } from '../../store.js'
+import { Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 import { Conditions } from './conditions.js'
+import { marksJson, reviewedAt } from './triage-marks.js'
 
 export type GroupRow = [
   queue: string,
@@ -14,6 +16,10 @@ export type GroupRow = [
   sampleId: string | null,
   /** JSON list of how many hours ago, and how many. Null: none of the last 24. */
   trend: string | null,
+  status: TriageStatus,
+  /** JSON. Null: nobody has said anything. */
+  triage: string | null,
+  unreviewed: string,
 ]
 
 export type GroupParams = [
@@ -23,6 +29,7 @@ export type GroupParams = [
   beforeCount: string | null,
   afterQueue: string | null,
   afterCause: string | null,
+  triage: string | null,
 ]
 
 export type FlowRow = [atMs: string, what: 'arrived' | 'departed', reason: string, n: string]
@@ -46,6 +53,9 @@ export interface AuditListing {
   readonly limit: number
 }
 
+/** So many dead letters of a cause are looked at one by one, of all queues. */
+const UNREVIEWED = 2_000
+
 /** What is told about many jobs without reading them. */
 export function reportQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
@@ -58,7 +68,8 @@ export function reportQueries(schema: string) {
      * are exact: what is folded and what is not yet.
      *
      * Reads the causes, at most a thousand for each queue and kind, and one dead letter of each group that is shown: the
-     * first one, or where that has left, the newest of 200 of its cause (index dlq_by_cause) that is of the queue.
+     * first one, or where that has left, the newest of 200 of its cause (index dlq_by_cause) that is of the queue. Of a
+     * cause that somebody has looked at, the dead letters since, at most {@link UNREVIEWED}.
      */
     groups: sql<GroupParams, GroupRow>`
       with fresh as materialized (
@@ -70,15 +81,30 @@ export function reportQueries(schema: string) {
       ),
       grouped as (
         select c.queue, c.cause, c.kind, c.reason, c.error_class, c.title, c.count + coalesce(f.n, 0) as count, c.first_at,
-               greatest(c.last_at, f.at) as last_at, c.sample_id
+               greatest(c.last_at, f.at) as last_at, c.sample_id,
+               case when t.resolved_at is not null
+                    then coalesce(t.regressed_at, (select min(d.at) from ${deltas} d
+                                                    where d.queue = c.queue and d.cause = c.cause and d.n > 0 and d.at > t.resolved_at))
+                     end as regressed_at,
+               t.resolved_at, t.muted_until > now() as is_muted, t.acknowledged_at, ${reviewedAt('t')} as reviewed_at,
+               t.queue is not null as has_triage
           from ${table('dlq_causes')} c
+          left join ${table('cause_triage')} t on t.queue = c.queue and t.cause = c.cause
           left join (select queue, cause, sum(n) as n, max(at) as at from fresh group by 1, 2) as f
             on f.queue = c.queue and f.cause = c.cause
          where ($1::text is null or c.queue = $1) and ($2::text is null or c.kind = $2)
       ),
+      judged as (
+        select *, case when is_muted then 'muted' when regressed_at is not null then 'regressed'
+                       when resolved_at is not null then 'resolved' when acknowledged_at is not null then 'acknowledged'
+                       else 'new' end as status
+          from grouped
+      ),
       page as materialized (
-        select * from grouped g
+        select * from judged g
          where g.count > 0
+           and ($7::text is null or g.status = $7 or ($7 = 'unmuted' and g.status <> 'muted')
+                or ($7 = 'unreviewed' and g.last_at > coalesce(g.reviewed_at, '-infinity')))
            and ($4::bigint is null or g.count < $4 or (g.count = $4 and (g.queue, g.cause) > ($5::text, $6::text)))
          order by g.count desc, g.queue, g.cause
          limit $3
@@ -112,7 +138,21 @@ export function reportQueries(schema: string) {
                                 limit 200) as l
                         where l.queue = p.queue
                         limit 1)),
-             t.trend
+             t.trend, p.status,
+             case when p.has_triage then (select ${marksJson('m', 'p.regressed_at')} from ${table('cause_triage')} m
+                                           where m.queue = p.queue and m.cause = p.cause) end,
+             case when p.reviewed_at is null
+                  then p.count - (select count(*) from ${table('dlq_triage')} r join ${dead} d on d.id = r.job_id and d.generation = r.generation
+                                   where r.queue = p.queue and r.cause = p.cause and ${reviewedAt('r')} is not null)
+                  else (select count(*)
+                          from (select d.id, d.queue, d.generation
+                                  from ${dead} d
+                                 where d.cause = p.cause and d.dlq_at > p.reviewed_at
+                                 order by d.cause, d.dlq_at, d.id
+                                 limit ${whole(UNREVIEWED)}) as d
+                         where d.queue = p.queue
+                           and not exists (select from ${table('dlq_triage')} r
+                                            where r.job_id = d.id and r.generation = d.generation and ${reviewedAt('r')} is not null)) end
         from page p
         left join trends t on t.queue = p.queue and t.cause = p.cause
        order by p.count desc, p.queue, p.cause`,

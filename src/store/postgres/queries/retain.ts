@@ -1,6 +1,7 @@
 import { DEFAULT_POLICY } from '../../../job/policy.js'
-import { type Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
+import { Columns, type Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 import { PLACES } from './check.js'
+import { coldColumns, toCold } from './cold.js'
 
 /** After which row (its time, as the store writes it) to look on, how many rows to look at, how many to delete. */
 export type SweepParams = [after: string, looks: number, limit: number]
@@ -12,8 +13,6 @@ export type Sweep = Statement<SweepParams, SweepRow>
 export type RetainLookRow = [
   terminal: string,
   terminalOwn: string,
-  dlq: string,
-  dlqOwn: string,
   bin: string,
   held: string,
   requests: string,
@@ -27,23 +26,27 @@ export type RetainLookRow = [
   callbacks: string,
   events: string,
   deliveries: string,
+  triage: string,
+  causeTriage: string,
+  /** Whether any queue keeps what leaves in the cold archive. */
+  isArchiving: string,
 ]
 
 const DEFAULTS = DEFAULT_POLICY.retention
 
 /**
- * Deletions of what outlived its retention. A job's own retention comes before its queue's, that before the default;
- * JSON null keeps for good. Each statement looks at a bounded number of rows, oldest first, and deletes a bounded number
- * of them; rows that are kept longer than others of their age are passed over, and come up again when the sweep has
- * reached the end and begins anew. Every job that goes is counted in the same statement.
+ * Deletions of what outlived its retention, but for dead letters. A job's own retention comes before its queue's, that
+ * before the default; JSON null keeps for good. Each statement looks at a bounded number of rows, oldest first, and
+ * deletes a bounded number of them; rows that are kept longer than others of their age are passed over, and come up again
+ * when the sweep has reached the end and begins anew. Every job that goes is counted in the same statement, and where
+ * `isArchiving`, kept in the cold archive by it.
  */
-export function retainQueries(schema: string) {
+export function retainQueries(schema: string, isArchiving = false) {
   const table = (name: string) => new Identifier(schema, name)
   const queues = table('queues')
   const counters = table('counters')
   const shortest = {
     terminal: shortestOf(queues, ['completed', 'failed', 'cancelled']),
-    dlq: shortestOf(queues, ['dlq']),
     bin: shortestOf(queues, ['bin']),
     held: shortestOf(queues, ['held']),
   }
@@ -51,8 +54,17 @@ export function retainQueries(schema: string) {
   const dlq = table('dlq_entries')
   const bin = table('dlq_bin')
   const held = table('held_entries')
-  const keep = (alias: string, key: 'dlq' | 'bin' | 'held') =>
+  const keep = (alias: string, key: 'bin' | 'held') =>
     fragment`${table('effective_retention')}(${new Identifier(alias)}.retention, q.retention, ${LITERAL[key]}, ${msOf(DEFAULTS[key])})`
+  /** What is returned of a row that goes, and what is done with it; without an archive the row itself is not read. */
+  const keptOf = (source: 'terminal' | 'bin' | 'held', alias: string, few: Fragment, ...more: string[]) =>
+    isArchiving
+      ? { returned: coldColumns(alias, source, ...more), cold: fragment`${toCold(schema, source, 'expired')},` }
+      : { returned: few, cold: fragment`` }
+
+  const ended = keptOf('terminal', 't', fragment`t.queue, t.kind, t.state`)
+  const binned = keptOf('bin', 'b', fragment`b.queue, b.kind`, 'b.discarded_at')
+  const parked = keptOf('held', 'h', fragment`h.id, h.queue, h.kind, h.state, h.unique_key`)
 
   /** completed, failed, cancelled → gone, in one retention class. Index: terminal_age or terminal_own_retention. */
   const terminalSweep = (retentionClass: number, which: Fragment) =>
@@ -79,46 +91,10 @@ export function retainQueries(schema: string) {
         delete from ${terminal} t
          using due d
          where t.retention_class = ${whole(retentionClass)} and t.finalized_at = d.finalized_at and t.id = d.id
-        returning t.queue, t.kind, t.state as reason
+        returning ${ended.returned}
       ),
-      ${counted(counters)}
-      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
-
-  /** archived → gone, with what was written beside it at its death. Index: dlq_recent or dlq_own_retention. */
-  const dlqSweep = (which: Fragment) =>
-    sql<SweepParams, SweepRow>`
-      with looked as materialized (
-        select d.id, d.dlq_at as at, d.retain_from + ${keep('d', 'dlq')} * interval '1 millisecond' as until
-          from (select id, queue, retention, dlq_at, retain_from
-                  from ${dlq}
-                 where dlq_at > $1::timestamptz and ${which}
-                 order by dlq_at
-                 limit $2) as d
-          left join ${queues} q on q.queue = d.queue
-      ),
-      due as materialized (
-        select d.id from looked l join ${dlq} d on d.id = l.id
-         where l.until <= now() limit $3 for update of d skip locked
-      ),
-      gone as (
-        delete from ${dlq} d using due where d.id = due.id
-        returning d.id, d.queue, d.kind, d.dlq_reason as reason, d.cause, d.dlq_at, d.tags
-      ),
-      untagged as (
-        delete from ${table('dlq_tags')} t
-         using gone g, unnest(g.tags) as own(tag)
-         where t.tag = own.tag and t.dlq_at = g.dlq_at and t.id = g.id
-      ),
-      uncounted as (
-        insert into ${table('cause_deltas')} (queue, cause, n)
-        select queue, cause, -count(*) from gone group by queue, cause
-      ),
-      departed as (
-        insert into ${counters} (queue, kind, reason, what, n)
-        select queue, kind, 'expired', 'departed', count(*) from gone group by queue, kind
-      ),
-      no_versions as (delete from ${table('payload_versions')} v using gone g where v.job_id = g.id),
-      ${counted(counters)}
+      ${ended.cold}
+      ${expired(counters, fragment`g.state`)}
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
 
   const eventsKept = fragment`now() - (select retention_ms from ${table('event_head')}) * interval '1 millisecond'`
@@ -128,8 +104,6 @@ export function retainQueries(schema: string) {
     look: sql<[], RetainLookRow>`
       select exists (select from ${terminal} where finalized_at <= now() - ${shortest.terminal}),
              exists (select from ${terminal} where retention is not null),
-             exists (select from ${dlq} where dlq_at <= now() - ${shortest.dlq}),
-             exists (select from ${dlq} where retention is not null),
              exists (select from ${bin} where discarded_at <= now() - ${shortest.bin}),
              exists (select from ${held} where held_at <= now() - ${shortest.held}),
              exists (select from ${table('requests')} where at < now() - interval '1 hour'),
@@ -142,7 +116,10 @@ export function retainQueries(schema: string) {
              exists (select from ${table('payload_versions')} where edited_at < now() - interval '1 day'),
              exists (select from ${table('callbacks')} where created_at < now() - interval '1 day'),
              (select logged_at from ${table('event_log')} order by position limit 1) < ${eventsKept},
-             exists (select from ${table('deliveries')} where ended_at < now() - interval '3 days')`,
+             exists (select from ${table('deliveries')} where ended_at < now() - interval '3 days'),
+             exists (select from ${table('dlq_triage')} where updated_at < now() - interval '1 day'),
+             exists (select from ${table('cause_triage')} where updated_at < now() - interval '1 year'),
+             exists (select from ${queues} where policy ->> 'coldArchive' = 'true')`,
 
     /** By retention class, so that rows kept for years never stand before those kept for a day. */
     terminal: ([0, 1, 2, 3] as const).map((retentionClass) =>
@@ -152,8 +129,6 @@ export function retainQueries(schema: string) {
     terminalOwn: ([0, 1, 2, 3] as const).map((retentionClass) =>
       terminalSweep(retentionClass, fragment`retention is not null`),
     ),
-    dlq: dlqSweep(fragment`dlq_at <= now() - ${shortest.dlq}`),
-    dlqOwn: dlqSweep(fragment`retention is not null`),
 
     /** discarded → gone. Index: bin_age. */
     bin: sql<SweepParams, SweepRow>`
@@ -171,12 +146,13 @@ export function retainQueries(schema: string) {
          where l.until <= now() limit $3 for update of b skip locked
       ),
       gone as (
-        delete from ${bin} b using due where b.id = due.id returning b.queue, b.kind, 'discarded' as reason
+        delete from ${bin} b using due where b.id = due.id returning ${binned.returned}
       ),
-      ${counted(counters)}
+      ${binned.cold}
+      ${expired(counters, fragment`'discarded'`)}
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
 
-    /** quarantined, undecodable → gone, only where a queue says for how long; frees the unique key. Few rows, so no index. */
+    /** quarantined, undecodable → gone, only where a queue says for how long; frees the unique key. Index: held_age. */
     held: sql<SweepParams, SweepRow>`
       with looked as materialized (
         select h.id, h.held_at as at, h.held_at + ${keep('h', 'held')} * interval '1 millisecond' as until
@@ -193,14 +169,36 @@ export function retainQueries(schema: string) {
       ),
       gone as (
         delete from ${held} h using due where h.id = due.id
-        returning h.id, h.queue, h.kind, h.state as reason, h.unique_key
+        returning ${parked.returned}
       ),
       freed as (
         delete from ${table('unique_keys')} k
          using gone g
          where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
       ),
-      ${counted(counters)}
+      ${parked.cold}
+      ${expired(counters, fragment`g.state`)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
+
+    /**
+     * What was said about dead letters that are nowhere any more, a day after it. Where one goes, it goes with it; this
+     * is for those that were retried and ended otherwise. Index: triage_age, those on id.
+     */
+    triage: sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select job_id, updated_at as at
+          from ${table('dlq_triage')}
+         where updated_at > $1::timestamptz and updated_at < now() - interval '1 day'
+         order by updated_at
+         limit $2
+      ),
+      due as materialized (
+        select l.job_id
+          from looked l
+         where ${nowhere(schema, 'l.job_id')}
+         limit $3
+      ),
+      gone as (delete from ${table('dlq_triage')} t using due d where t.job_id = d.job_id returning 1)
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
 
     /**
@@ -218,10 +216,7 @@ export function retainQueries(schema: string) {
       due as materialized (
         select l.job_id, l.version
           from looked l
-         where ${join(
-           PLACES.map((place) => fragment`not exists (select from ${table(place)} j where j.id = l.job_id)`),
-           ' and ',
-         )}
+         where ${nowhere(schema, 'l.job_id')}
          limit $3
       ),
       gone as (
@@ -247,10 +242,7 @@ export function retainQueries(schema: string) {
       due as materialized (
         select l.id
           from looked l
-         where ${join(
-           PLACES.map((place) => fragment`not exists (select from ${table(place)} j where j.id = l.job_id)`),
-           ' and ',
-         )}
+         where ${nowhere(schema, 'l.job_id')}
          limit $3
       ),
       gone as (
@@ -293,6 +285,13 @@ export function retainQueries(schema: string) {
                     and not exists (select from ${dlq} d
                                      where d.queue = dlq_causes.queue and d.cause = dlq_causes.cause)`,
       ),
+      // A cause that is known to have been resolved is worth more than its count.
+      causeTriage: forget(
+        table('cause_triage'),
+        fragment`updated_at < now() - interval '1 year'
+                    and not exists (select from ${table('dlq_causes')} c
+                                     where c.queue = cause_triage.queue and c.cause = cause_triage.cause)`,
+      ),
     },
   }
 }
@@ -329,11 +328,22 @@ function shortestOf(queues: Identifier, keys: readonly (keyof typeof LITERAL)[])
   return fragment`(select least(${join([...defaults, ofQueues], ', ')}) * interval '1 millisecond' from ${queues})`
 }
 
-function counted(counters: Identifier): Fragment {
-  return fragment`counted as (
+/** Each deletion is counted, by why the job was there. */
+export function expired(counters: Identifier, reason: Fragment): Fragment {
+  return fragment`expired as (
         insert into ${counters} (queue, kind, reason, what, n)
-        select queue, kind, reason, 'expired', count(*) from gone group by queue, kind, reason
+        select g.queue, g.kind, ${reason}, 'expired', count(*) from gone g group by 1, 2, 3
       )`
+}
+
+function nowhere(schema: string, id: string): Fragment {
+  return join(
+    PLACES.map(
+      (place) =>
+        fragment`not exists (select from ${new Identifier(schema, place)} j where j.id = ${new Columns([id])})`,
+    ),
+    ' and ',
+  )
 }
 
 function forget(from: Identifier, old: Fragment): Statement<[limit: number], [deleted: string]> {

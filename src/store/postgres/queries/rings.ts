@@ -15,6 +15,8 @@ export type SlotRow = [
   headAgeMs: string,
   positions: string,
   truncatedAgeMs: string,
+  rotateRows: string,
+  rotateMs: string,
 ]
 
 export function ringQueries(schema: string) {
@@ -29,7 +31,7 @@ export function ringQueries(schema: string) {
     look: sql<[], SlotRow>`
       select s.ring, s.slot, s.bytes, s.live, r.head, date_part('epoch', now() - r.rotated_at) * 1000,
              (select last_value from ${ids}) - r.rotated_position,
-             least(date_part('epoch', now() - r.truncated_at) * 1000, 1e12)
+             least(date_part('epoch', now() - r.truncated_at) * 1000, 1e12), r.rotate_rows, r.rotate_ms
         from (${join(
           RINGS.flatMap((ring) => SLOTS.map((slot) => slotLook(schema, ring, slot))),
           ' union all ',

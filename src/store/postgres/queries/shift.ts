@@ -20,8 +20,8 @@ const TIMES = {
   cause_deltas: ['at'],
   held_entries: ['created_at', 'run_at', 'deadline', 'held_at', 'started_at'],
   ring_state: ['rotated_at', 'truncated_at'],
-  queues: ['paused_at', 'updated_at'],
-  duties: ['last_success_at', 'last_error_at'],
+  queues: ['paused_at', 'updated_at', 'dlq_warned_at'],
+  duties: ['last_success_at', 'last_error_at', 'paused_at'],
   requests: ['at'],
   crashes: ['at', 'began_at', 'lost_at', 'ended_at', 'expires_at', 'closed_at'],
   quarantine: ['held_at'],
@@ -39,6 +39,21 @@ const TIMES = {
   cause_hours: ['hour'],
   unserved_kinds: ['seen_at', 'aside_at'],
   worker_tasks: ['created_at', 'taken_at'],
+  dlq_triage: ['acknowledged_at', 'noted_at', 'muted_until', 'muted_at', 'resolved_at', 'updated_at'],
+  cause_triage: ['acknowledged_at', 'noted_at', 'muted_until', 'muted_at', 'resolved_at', 'regressed_at', 'updated_at'],
+  cold_archive: [
+    ...[
+      'created_at',
+      'run_at',
+      'deadline',
+      'archived_at',
+      'keep_until',
+      'finalized_at',
+      'started_at',
+      'dlq_at',
+      'held_at',
+    ],
+  ],
   workers: ['started_at', 'heartbeat_at'],
   leaders: ['writing_since'],
   ended_workers: ['heartbeat_at', 'ended_at', 'started_at'],
@@ -68,6 +83,13 @@ export function shiftQueries(schema: string) {
       select ${new Identifier(schema, 'ensure_terminal_partitions')}(
                (min(finalized_at) - $1 * interval '1 ms')::date - 1, (max(finalized_at) - $1 * interval '1 ms')::date + 1)
         from ${new Identifier(schema, 'terminal_entries')}
+      having count(*) > 0`,
+
+    /** Partitions for archived jobs that the shift moves to earlier months. */
+    coldPartitions: sql<[ms: number], [made: string]>`
+      select ${new Identifier(schema, 'ensure_cold_partitions')}(
+               (min(archived_at) - $1 * interval '1 ms')::date - 1, (max(archived_at) - $1 * interval '1 ms')::date + 1)
+        from ${new Identifier(schema, 'cold_archive')}
       having count(*) > 0`,
   }
 }
