@@ -7,6 +7,7 @@ const src = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta
 const alias = [
   { find: /^spillway\/testing$/, replacement: src('testing/index.ts') },
   { find: /^spillway\/embedded$/, replacement: src('embedded/index.ts') },
+  { find: /^spillway\/http$/, replacement: src('http/index.ts') },
   { find: /^spillway$/, replacement: src('index.ts') },
 ]
 
@@ -35,7 +36,7 @@ export default defineConfig({
           // A real database; one of its own for each file, so files run side by side.
           ...database,
           name: 'store',
-          include: ['test/{store,worker,client,cli,embedded,maintenance,operations}/**/*.test.ts', 'test/*.test.ts'],
+          include: ['test/{store,worker,client,cli,embedded,maintenance,operations,http}/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['test/architecture.test.ts', 'test/docs.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,

@@ -4,6 +4,7 @@ import type { DeathEvent } from './job/death.js'
 import { SpillwayError } from './job/errors.js'
 import { Maintenance } from './maintenance/maintenance.js'
 import { Sending } from './maintenance/sending.js'
+import { StandingMaintenance } from './maintenance/standing.js'
 import { type PostgresStore, postgresStore } from './store/postgres/store.js'
 import type { MigrationReport, SchemaStatus } from './store/store.js'
 import { Worker, type WorkerOptions } from './worker/worker.js'
@@ -100,6 +101,14 @@ export class Spillway extends Client {
     return worker
   }
 
+  /**
+   * The maintenance duties alone, for a process that runs no jobs, such as a server: it also goes on with operations that
+   * nobody is running. Started and stopped by the caller.
+   */
+  duties(): StandingMaintenance {
+    return new StandingMaintenance(this.postgres, new Maintenance(this.postgres))
+  }
+
   override async close(): Promise<void> {
     await super.close()
     for (const release of this.releases.splice(0)) await release()
@@ -169,10 +178,12 @@ export type { FlowOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
 export type { CheckedEdit, CloneOptions, EditPayloadOptions, Jobs } from './client/jobs.js'
 export type { Listing, ListOptions } from './client/listing.js'
+export type { Masking } from './client/masking.js'
 export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Quarantine, QuarantineGetOptions, QuarantineReleaseOptions, ReleasedIds } from './client/quarantine.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
+export type { MadeToken, TokenOptions, Tokens } from './client/tokens.js'
 export type {
   NotReleasedJob,
   Release,
@@ -184,6 +195,7 @@ export type {
 } from './client/undecodable.js'
 export type { WebhookOptions } from './client/webhook-options.js'
 export type { Webhook, WebhookChanges, Webhooks, WebhookWithSecret } from './client/webhooks.js'
+export type { Why } from './client/why.js'
 export type { Backoff } from './job/backoff.js'
 export {
   type Callback,
@@ -220,12 +232,15 @@ export { EVENT_TYPES, type EventType } from './job/event-types.js'
 export type { HistoryEntry } from './job/history.js'
 export type { DlqPart, Job, RuntimeDlqReason } from './job/job.js'
 export type { QueuePolicy, QueuePolicyPatch, Retention } from './job/policy.js'
+export type { Right, Role } from './job/rights.js'
 export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } from './job/signals.js'
 export { JOB_STATES, type JobState } from './job/states.js'
 export { verifyWebhook, type WebhookHeaders } from './job/webhook-signature.js'
+export type { StandingMaintenance } from './maintenance/standing.js'
 export type {
   Acted,
   Answered,
+  ApiToken,
   AuditEntry,
   AuditFilter,
   ClaimedJob,
@@ -243,6 +258,7 @@ export type {
   JobEdit,
   JobFilter,
   LoggedEvent,
+  MaskedPath,
   MigrationReport,
   Page,
   PayloadVersion,

@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, Rule> = {
   'worker/': { ours: DOMAIN_AND_PORT, packages: ['node:'] },
   'maintenance/': { ours: DOMAIN_AND_PORT, packages: ['node:'] },
   'embedded/': { ours: [], packages: ['node:', 'pg'] },
+  'http/': { ours: ['job/', 'client/'], packages: ['node:', 'zod', 'jose'] },
   'testing/': { ours: ['job/', 'client/', 'worker/', 'maintenance/', 'store/'], packages: ['node:'] },
   'cli/': { ours: [''], packages: ['node:', 'commander', 'cli-table3', 'picocolors'] },
   'index.ts': { ours: ['job/', 'store/', 'client/', 'worker/', 'maintenance/', 'embedded/'], packages: ['node:'] },

@@ -108,8 +108,8 @@ function requiredArguments(command: Command): number {
 }
 
 function renderErrors(): string {
-  const rows = Object.entries(ERRORS).map(([code, { exit }]) => `| \`${code}\` | ${exit} |`)
-  return ['| Code | Exit code |', '|---|---|', ...rows, ''].join('\n')
+  const rows = Object.entries(ERRORS).map(([code, { status, exit }]) => `| \`${code}\` | ${status} | ${exit} |`)
+  return ['| Code | HTTP status | Exit code |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
 interface Link {

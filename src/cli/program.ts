@@ -9,10 +9,13 @@ import { dlqCommand } from './commands/dlq.js'
 import { enqueueCommand } from './commands/enqueue.js'
 import { eventsCommand } from './commands/events.js'
 import { jobsCommand } from './commands/jobs.js'
+import { maskingCommand } from './commands/masking.js'
 import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
 import { quarantineCommand } from './commands/quarantine.js'
 import { queuesCommand } from './commands/queues.js'
+import { serveCommand } from './commands/serve.js'
+import { tokensCommand } from './commands/tokens.js'
 import { undecodableCommand } from './commands/undecodable.js'
 import { webhooksCommand } from './commands/webhooks.js'
 import { workCommand } from './commands/work.js'
@@ -48,6 +51,7 @@ const COMMANDS = [
   demoCommand,
   devCommand,
   workCommand,
+  serveCommand,
   migrateCommand,
   enqueueCommand,
   jobsCommand,
@@ -61,6 +65,8 @@ const COMMANDS = [
   auditCommand,
   eventsCommand,
   webhooksCommand,
+  tokensCommand,
+  maskingCommand,
 ] as const
 
 function version(): string {

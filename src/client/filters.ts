@@ -9,6 +9,7 @@ import { isJobId } from './act.js'
 export function checkJobFilter(filter: JobFilter): JobFilter {
   const named = withoutUndefined(filter)
   for (const [key, value] of Object.entries(named)) {
+    if (key === 'queues' && Array.isArray(value) && value.length > 0) continue
     if (key !== 'state' && key !== 'queue' && key !== 'kind') {
       throw refused(key, value, 'it is unknown; known are state, queue, kind')
     }

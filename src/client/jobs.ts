@@ -5,11 +5,13 @@ import { checkText, encodePayload } from '../job/payload.js'
 import type { JobState } from '../job/states.js'
 import type { Acted, ClonedJob, EditedPayload, JobEdit, JobFilter, PayloadVersion, Store } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
+import { toBulkRequest } from './bulk-options.js'
 import { checkJobFilter } from './filters.js'
 import { Listing, type ListOptions } from './listing.js'
 import { toRunAt, type When } from './moment.js'
 import { checkEdit } from './payload-check.js'
 import { type RetryOptions, toRetryRequest, withWarning } from './retry.js'
+import { type Why, whyOf } from './why.js'
 
 export interface GetOptions {
   /** Whether the payload comes along. Default: true. */
@@ -49,6 +51,14 @@ export class Jobs {
   /** How many jobs there are in each state. */
   async counts(): Promise<Readonly<Record<JobState, number>>> {
     return this.store.countJobs()
+  }
+
+  /** Where the job is, what keeps it there, and what would let it run; undefined when there is none. */
+  async why(id: string): Promise<Why | undefined> {
+    const job = await this.get(id, { payload: false })
+    if (job === undefined) return undefined
+    const [queue, workers] = await Promise.all([this.store.getQueue(job.queue), this.store.listWorkers()])
+    return whyOf(job, queue, workers, new Date())
   }
 
   /**
@@ -105,6 +115,27 @@ export class Jobs {
   async kill(id: string, options: ActOptions = {}): Promise<Acted> {
     if (options.reason !== undefined) checkText('reason', options.reason)
     return this.store.killJob(checkJobId(id), actOf(this.actor, options))
+  }
+
+  /**
+   * Deletes a job that has ended or is held for good, with everything that is kept about it: there is no way back. A dead
+   * letter can be discarded instead.
+   *
+   * @throws `not_found`; `invalid_state` for jobs that wait or run: cancel those first.
+   */
+  async purge(id: string, options: ActOptions = {}): Promise<Acted> {
+    const checked = checkJobId(id)
+    const act = actOf(this.actor, options)
+    const found = await this.store.getJob(checked)
+    if (found?.state !== 'archived') return this.store.purgeJob(checked, act)
+    const { succeeded, operation } = await this.store.actOnIds(
+      [checked],
+      toBulkRequest('purge', { ids: [checked] }, {}, 0),
+      act,
+    )
+    // It left the dead letters meanwhile; where it is now decides.
+    if (succeeded.length === 0) return this.store.purgeJob(checked, act)
+    return { id: checked, state: 'gone', changed: true, operation: operation.id }
   }
 
   /**

@@ -29,6 +29,7 @@ export interface Store
     Serving,
     Undecodables,
     Quarantining,
+    Access,
     Idempotent {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
@@ -500,6 +501,8 @@ export interface Page<T> {
 export interface JobFilter {
   readonly state?: JobState
   readonly queue?: string
+  /** Any of these. */
+  readonly queues?: readonly string[]
   readonly kind?: string
 }
 
@@ -604,6 +607,11 @@ export interface Operating {
   retryJob(id: string, request: RetryRequest, act: Act): Promise<Acted>
   /** live, held → cancelled. A running one is aborted within a second. */
   cancelJob(id: string, act: Act): Promise<Acted>
+  /**
+   * completed, failed, cancelled, quarantined, undecodable, discarded → gone for good. Dead letters are purged by an
+   * operation: {@link Bulk.actOnIds}.
+   */
+  purgeJob(id: string, act: Act): Promise<Acted>
   /** scheduled, retryable → available. */
   promoteJob(id: string, act: Act): Promise<Acted>
   /** scheduled, retryable, available → scheduled (or available when due), keeping everything else. */
@@ -1238,6 +1246,60 @@ export interface Quarantining {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** A token of the HTTP API as it is shown: its secret is stored nowhere. */
+export interface ApiToken {
+  readonly id: string
+  readonly name: string
+  readonly rights: readonly string[]
+  /** The only queues it reaches; null: all. */
+  readonly queues: readonly string[] | null
+  readonly createdAt: Date
+  readonly createdBy: string
+  readonly reason: string | null
+  readonly expiresAt: Date
+  readonly revokedAt: Date | null
+  readonly revokedBy: string | null
+  /** To the minute. */
+  readonly lastUsedAt: Date | null
+}
+
+export interface NewToken {
+  readonly name: string
+  /** SHA-256 of the secret. */
+  readonly hash: Buffer
+  readonly rights: readonly string[]
+  readonly queues: readonly string[] | null
+  readonly ttlMs: number
+}
+
+/** A place in payloads, metadata, results and progress whose value is shown to nobody. */
+export interface MaskedPath {
+  readonly path: string
+  readonly createdAt: Date
+  readonly createdBy: string
+}
+
+/** Who may come in, and what nobody is shown. */
+export interface Access {
+  createToken(token: NewToken, act: Act): Promise<ApiToken>
+  /** Newest first, those that are over too. */
+  listTokens(page: PageRequest): Promise<Page<ApiToken>>
+  /** Holds from the next request on. One that was revoked before stays as it is. @throws `token_not_found` */
+  revokeToken(id: string, act: Act): Promise<ApiToken>
+  /** What a secret is compared with; undefined where the token is not there, was revoked, or has expired. */
+  validToken(id: string): Promise<{ readonly hash: Buffer; readonly token: ApiToken } | undefined>
+  tokenUsed(id: string): Promise<void>
+  /** Writes an audit row for what moved nothing, such as showing a payload. `target` has snake_case keys. */
+  note(action: string, target: unknown, act: Act): Promise<void>
+  maskedPaths(): Promise<readonly MaskedPath[]>
+  /** False: it was masked before. */
+  maskPath(path: string, act: Act): Promise<boolean>
+  /** False: it was not masked. */
+  unmaskPath(path: string, act: Act): Promise<boolean>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** A request that may be sent again: the same key and the same body get the same answer. */
 export interface IdempotentRequest {
   readonly actor: string
@@ -1262,6 +1324,7 @@ export type StoreInTransaction = Operating &
   Carrying &
   Undecodables &
   Quarantining &
+  Access &
   Pick<Producing, 'enqueue'> &
   Inspecting
 

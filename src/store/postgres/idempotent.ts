@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Idempotent, IdempotentRequest, Notice, StoredAnswer, StoreInTransaction } from '../store.js'
+import { access } from './access.js'
 import { answering } from './answering.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
@@ -58,6 +59,7 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...answering(lane, schema),
       ...undecodables(lane, schema),
       ...quarantining(lane, schema),
+      ...access(lane, schema),
     }
   }
 

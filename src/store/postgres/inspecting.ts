@@ -36,10 +36,10 @@ export function inspecting(db: Database, schema: string): Inspecting {
       return blocked ? { ...job, blocked: blockedOf(blocked) } : job
     },
 
-    async listJobs({ state, queue, kind }, page) {
+    async listJobs({ state, queue, queues, kind }, page) {
       const limit = checkLimit(page.limit)
       const beforeId = page.cursor === undefined ? LARGEST_ID : (decodeCursor(page.cursor, [ID])[0] as string)
-      const rows = await db.run(...jobs.list({ state, queue, kind, beforeId, limit: limit + 1 }), READ)
+      const rows = await db.run(...jobs.list({ state, queue, queues, kind, beforeId, limit: limit + 1 }), READ)
       return pageOf(rows, limit, ([id]) => [id])
     },
 
@@ -124,9 +124,10 @@ export function inspecting(db: Database, schema: string): Inspecting {
 }
 
 function listingOf(filter: DlqFilter, start: DlqKey, limit: number): DlqListing {
-  const { queue, kind, tag, reason, cause, ids, since, until } = filter
+  const { queue, queues, kind, tag, reason, cause, ids, since, until } = filter
   return {
     queue,
+    queues,
     kind,
     tag,
     cause,

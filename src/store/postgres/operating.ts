@@ -8,6 +8,7 @@ import type { Database } from './database.js'
 import { channelOf } from './notices.js'
 import { inspectQueries } from './queries/inspect.js'
 import { type MovedRow, operateQueries } from './queries/operate.js'
+import { purgeQueries } from './queries/purge.js'
 import { queueQueries } from './queries/queues.js'
 import { queueOf } from './queue-row.js'
 import { retrying } from './retrying.js'
@@ -16,6 +17,7 @@ import { retrying } from './retrying.js'
 export function operating(db: Database, schema: string): Operating {
   const queries = operateQueries(schema)
   const queues = queueQueries(schema)
+  const { purge } = purgeQueries(schema)
   const { locate } = inspectQueries(schema)
   const channel = channelOf(schema)
   const perform = performing(db, schema)
@@ -24,6 +26,11 @@ export function operating(db: Database, schema: string): Operating {
     retryJob: retrying(db, schema),
 
     cancelJob: (id, act) => move(id, 'cancel', () => db.run(queries.cancel, [id, ...actParams(act, channel), true])),
+
+    purgeJob: async (id, act) => ({
+      ...(await move(id, 'purge', () => db.run(purge, [id, ...actParams(act, channel)]))),
+      state: 'gone',
+    }),
 
     promoteJob: (id, act) => move(id, 'promote', () => db.run(queries.promote, [id, ...actParams(act, channel)])),
 

@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Listening, Notice, Store } from '../store.js'
+import { access } from './access.js'
 import { answering } from './answering.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
@@ -111,6 +112,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...serving(db, schema),
     ...undecodables(db, schema),
     ...quarantine,
+    ...access(db, schema),
     ...idempotent(db, schema, notifier),
   }
 }

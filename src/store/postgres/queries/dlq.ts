@@ -12,6 +12,7 @@ export interface DlqKey {
 /** What is listed: (dlq_at, id) descending, from below `before` down to `since`. */
 export interface DlqListing {
   readonly queue?: string | undefined
+  readonly queues?: readonly string[] | undefined
   readonly kind?: string | undefined
   readonly tag?: string | undefined
   readonly reason?: string | undefined
@@ -221,9 +222,10 @@ function range(column: string | undefined, value: Fragment | undefined, alias: s
 }
 
 function filtersOf(where: Conditions, alias: string, listing: Omit<Partial<DlqListing>, 'limit'>): Fragment[] {
-  const { ids, tag, queue, kind, reason, cause } = listing
+  const { ids, tag, queue, queues, kind, reason, cause } = listing
   return [
     ...(ids === undefined ? [] : [fragment`${new Fragment(alias)}.id = any (${where.value(ids, 'bigint[]')})`]),
+    ...(queues === undefined ? [] : [fragment`${new Fragment(alias)}.queue = any (${where.value(queues, 'text[]')})`]),
     ...(tag === undefined ? [] : [fragment`${where.value(tag)} = any (${new Fragment(alias)}.tags)`]),
     ...equalities(where, alias, { queue, kind, dlq_reason: reason, cause }),
   ]

@@ -41,6 +41,8 @@ const TABLES = [
   'operations',
   'unserved_kinds',
   'worker_tasks',
+  'api_tokens',
+  'masked_paths',
 ] as const
 
 export function isolateQueries(schema: string) {

@@ -1,0 +1,28 @@
+/**
+ * What many callers look at, asked once for all of them: ten open consoles cost the database no more than one. A change
+ * made through the same server is seen at once, one made elsewhere within `freshMs`.
+ */
+export class SharedReads {
+  private readonly kept = new Map<string, { readonly until: number; readonly answer: Promise<unknown> }>()
+
+  constructor(private readonly freshMs: number) {}
+
+  once<T>(key: string, ask: () => Promise<T>): Promise<T> {
+    if (this.freshMs === 0) return ask()
+    const now = performance.now()
+    const known = this.kept.get(key)
+    if (known !== undefined && known.until > now) return known.answer as Promise<T>
+    if (this.kept.size >= MAX_KEPT) this.kept.clear()
+    const answer = ask()
+    this.kept.set(key, { until: now + this.freshMs, answer })
+    // What failed is asked again by the next one.
+    answer.catch(() => this.kept.delete(key))
+    return answer
+  }
+
+  clear(): void {
+    this.kept.clear()
+  }
+}
+
+const MAX_KEPT = 200

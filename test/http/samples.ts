@@ -1,0 +1,108 @@
+import type { Given } from 'spillway/testing'
+import type { RouteName } from '../../src/http/index.js'
+import type { Api } from './api.js'
+
+export interface Sample {
+  readonly line: string
+  readonly body?: object | string
+}
+
+type Make = (around: { given: Given; api: Api }) => Promise<Sample>
+
+const dead = async ({ given }: { given: Given }) => (await given.job({ state: 'archived', queue: 'q' })).id
+const on =
+  (path: (id: string) => string, seed: Parameters<Given['job']>[0], body?: object): Make =>
+  async ({ given }) => ({ line: path((await given.job(seed)).id), ...(body && { body }) })
+const plain =
+  (line: string, body?: object): Make =>
+  async () => ({ line, ...(body && { body }) })
+
+const archived = { state: 'archived', queue: 'q' } as const
+const operation = async ({ given, api }: { given: Given; api: Api }, kind: 'running' | 'paused' | 'done') => {
+  await given.jobs(2, archived)
+  const { body } = await api('POST /dlq/bulk-discard', { body: { selector: { queue: 'q' } } })
+  if (kind === 'paused') await api(`POST /operations/${body.id}/pause`)
+  if (kind === 'done') await api.client.operations.run(body.id)
+  return body.id as string
+}
+
+/** One request of each route that is accepted, and what has to lie there before. A new route needs one. */
+export const SAMPLES: Readonly<Record<RouteName, Make>> = {
+  enqueue: plain('POST /jobs', { kind: 'k', payload: { a: 1 }, tags: ['t'] }),
+  listJobs: plain('GET /jobs?state=archived&queue=q&limit=5'),
+  countJobs: plain('GET /jobs/counts'),
+  getJob: on((id) => `GET /jobs/${id}?include_payload=true`, archived),
+  jobHistory: on((id) => `GET /jobs/${id}/history`, archived),
+  jobWhy: on((id) => `GET /jobs/${id}/why`, archived),
+  jobPayloads: on((id) => `GET /jobs/${id}/payloads`, archived),
+  retryJob: on((id) => `POST /jobs/${id}/retry`, archived),
+  cloneJob: on((id) => `POST /jobs/${id}/clone`, { state: 'completed' }, { priority: 3 }),
+  cancelJob: on((id) => `POST /jobs/${id}/cancel`, {}),
+  killJob: on((id) => `POST /jobs/${id}/kill`, {}, { reason: 'obsolete' }),
+  promoteJob: on((id) => `POST /jobs/${id}/promote`, { state: 'scheduled' }),
+  rescheduleJob: on((id) => `POST /jobs/${id}/reschedule`, {}, { run_at: '2031-01-01T00:00:00Z' }),
+  editJob: on((id) => `PATCH /jobs/${id}`, {}, { priority: 3 }),
+  editPayload: on((id) => `PUT /jobs/${id}/payload`, archived, { payload: { fixed: true } }),
+  deleteJob: on((id) => `DELETE /jobs/${id}`, { state: 'completed' }),
+  actOnJobs: async (around) => ({ line: 'POST /jobs/actions', body: { action: 'retry', ids: [await dead(around)] } }),
+  bulkJobs: plain('POST /jobs/bulk', { action: 'retry', selector: { queue: 'q' }, dry_run: true }),
+
+  listDlq: plain('GET /dlq?queue=q&tag=t&limit=5'),
+  dlqDepth: plain('GET /dlq/depth'),
+  dlqGroups: plain('GET /dlq/groups'),
+  dlqHistory: plain('GET /dlq/history?by=minute'),
+  getDlq: on((id) => `GET /dlq/${id}`, archived),
+  retryDlq: on((id) => `POST /dlq/${id}/retry`, archived, { budget: { extra: 2 }, delay: '5m' }),
+  discardDlq: on((id) => `POST /dlq/${id}/discard`, archived),
+  moveDlq: on((id) => `POST /dlq/${id}/move`, { state: 'failed' }, { reason: 'audit' }),
+  deleteDlq: on((id) => `DELETE /dlq/${id}`, archived),
+  bulkRetryDlq: plain('POST /dlq/bulk-retry', { selector: { queue: 'q' }, canary: 2, overrides: { priority: 1 } }),
+  bulkDiscardDlq: plain('POST /dlq/bulk-discard', { selector: { queue: 'q' } }),
+  bulkPurgeDlq: plain('POST /dlq/bulk-purge', { selector: { queue: 'q' } }),
+  bulkMoveDlq: plain('POST /dlq/bulk-move', { selector: { queue: 'q' } }),
+  exportDlq: plain('POST /dlq/export', { queue: 'q' }),
+  importDlq: async (around) => {
+    await dead(around)
+    const [line = ''] = (await around.api('POST /dlq/export')).text.split('\n')
+    await around.api('POST /dlq/bulk-purge', { body: { ids: [JSON.parse(line).id] } })
+    return { line: 'POST /dlq/import', body: line }
+  },
+
+  listOperations: plain('GET /operations'),
+  getOperation: async (around) => ({ line: `GET /operations/${await operation(around, 'done')}` }),
+  operationRows: async (around) => ({ line: `GET /operations/${await operation(around, 'done')}/rows` }),
+  setOperationRate: async (around) => ({
+    line: `PATCH /operations/${await operation(around, 'running')}`,
+    body: { rate: 50, max_waiting: 10 },
+  }),
+  pauseOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'running')}/pause` }),
+  resumeOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'paused')}/resume` }),
+  cancelOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'running')}/cancel` }),
+  undoOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'done')}/undo` }),
+
+  listQueues: plain('GET /queues'),
+  getQueue: plain('GET /queues/q'),
+  setQueue: plain('PATCH /queues/q', { dlq_retention: '90d', max_generations: 5 }),
+  pauseQueue: plain('POST /queues/q/pause'),
+  resumeQueue: plain('POST /queues/q/resume'),
+
+  meta: plain('GET /meta'),
+  listWorkers: async ({ given }) => {
+    await given.worker({ queues: ['q'] })
+    return { line: 'GET /workers' }
+  },
+  listAudit: async (around) => {
+    await around.api('POST /queues/q/pause')
+    return { line: 'GET /audit?action=pause_queue' }
+  },
+
+  listTokens: plain('GET /tokens'),
+  createToken: plain('POST /tokens', { name: 'ci', rights: ['operator'], queues: ['q'], expires_in: '30d' }),
+  revokeToken: async ({ api }) => ({ line: `DELETE /tokens/${(await api.client.tokens.create({ name: 'old' })).id}` }),
+  listMasks: plain('GET /masking'),
+  addMask: plain('POST /masking', { path: 'card.number' }),
+  removeMask: async ({ api }) => {
+    await api.client.masking.add('a.b')
+    return { line: 'DELETE /masking/a.b' }
+  },
+}
