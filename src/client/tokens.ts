@@ -10,8 +10,10 @@ import { Listing, type ListOptions } from './listing.js'
 export interface TokenOptions extends ActOptions {
   /** Whose it is: the name its actions are written under. */
   readonly name: string
-  /** What it may do: a role (`viewer`, `operator`, `admin`), or rights one by one. Default: `viewer`. */
-  readonly rights?: readonly (Right | Role)[] | undefined
+  /** What it may do: `viewer`, `operator` or `admin`. Default: `viewer`, where no rights are named. */
+  readonly role?: Role | undefined
+  /** Rights one by one, besides those of the role. */
+  readonly rights?: readonly Right[] | undefined
   /** The only queues it reaches. Default: all. */
   readonly queues?: readonly string[] | undefined
   /** How long it is valid, up to 10 years. Default: 90 days. */
@@ -43,7 +45,7 @@ export class Tokens {
    * const { secret } = await spillway.tokens.create({ name: 'ci', rights: ['enqueue'], queues: ['builds'], expiresIn: '30d' })
    */
   async create(options: TokenOptions): Promise<MadeToken> {
-    const { rights = ['viewer'], queues, expiresIn = DEFAULT_TTL_MS, ...act } = options
+    const { role, rights, queues, expiresIn = DEFAULT_TTL_MS, ...act } = options
     const ttlMs = parseDuration(expiresIn, 'expiresIn')
     if (ttlMs > LONGEST_TTL_MS) {
       throw new SpillwayError('invalid_option', 'cannot make a token that is valid for more than 10 years')
@@ -56,7 +58,7 @@ export class Tokens {
       {
         name: checkText('name', options.name),
         hash: hashOf(secret),
-        rights: rightsOf(rights),
+        rights: rightsOf(role ?? (rights === undefined ? 'viewer' : undefined), rights ?? []),
         queues: queues === undefined ? null : [...new Set(queues.map((queue) => checkText('queue', queue)))],
         ttlMs,
       },

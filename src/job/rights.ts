@@ -23,19 +23,22 @@ export function isRole(text: unknown): text is Role {
 }
 
 /**
- * The rights that a list of rights and roles comes to, each once.
+ * The rights of a role and those named besides, each once. The right `admin` is about settings and tokens alone; the role
+ * `admin` has every right.
  *
- * @throws `invalid_option` for an empty list, and for a name that is neither.
+ * @throws `invalid_option` where both are left out, and for a name that is none.
  */
-export function rightsOf(names: readonly unknown[]): readonly Right[] {
-  const all = names.flatMap((name): readonly Right[] => {
-    if (isRole(name)) return ROLES[name]
-    if (isRight(name)) return [name]
-    throw new SpillwayError(
-      'invalid_option',
-      `cannot grant ${shown(name)}: known are the roles ${Object.keys(ROLES).join(', ')} and the rights ${RIGHTS.join(', ')}`,
-    )
-  })
+export function rightsOf(role: unknown, rights: readonly unknown[]): readonly Right[] {
+  if (role !== undefined && !isRole(role)) throw unknown(role, `the roles ${Object.keys(ROLES).join(', ')}`)
+  const all: Right[] = role === undefined ? [] : [...ROLES[role]]
+  for (const right of rights) {
+    if (!isRight(right)) throw unknown(right, `the rights ${RIGHTS.join(', ')}`)
+    all.push(right)
+  }
   if (all.length === 0) throw new SpillwayError('invalid_option', 'cannot grant nothing: name a role or some rights')
   return RIGHTS.filter((right) => all.includes(right))
+}
+
+function unknown(name: unknown, known: string): SpillwayError {
+  return new SpillwayError('invalid_option', `cannot grant ${shown(name)}: known are ${known}`)
 }

@@ -97,7 +97,13 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   },
 
   listTokens: plain('GET /tokens'),
-  createToken: plain('POST /tokens', { name: 'ci', rights: ['operator'], queues: ['q'], expires_in: '30d' }),
+  createToken: plain('POST /tokens', {
+    name: 'ci',
+    role: 'operator',
+    rights: ['purge'],
+    queues: ['q'],
+    expires_in: '30d',
+  }),
   revokeToken: async ({ api }) => ({ line: `DELETE /tokens/${(await api.client.tokens.create({ name: 'old' })).id}` }),
   listMasks: plain('GET /masking'),
   addMask: plain('POST /masking', { path: 'card.number' }),

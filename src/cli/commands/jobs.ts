@@ -9,6 +9,7 @@ import { attemptsOf, showJob, showPage } from '../job-views.js'
 import { type RetryFlags, retryFlags, retryOptions } from '../retry-flags.js'
 import { oneLine } from '../shown.js'
 import { editCommands } from './jobs-edit.js'
+import { whyCommand } from './jobs-why.js'
 
 /** `spillway jobs …` */
 export function jobsCommand(program: Command): void {
@@ -106,6 +107,7 @@ export function jobsCommand(program: Command): void {
     },
   )
 
+  whyCommand(jobs)
   editCommands(jobs)
 }
 

@@ -23,7 +23,7 @@ interface ServeFlags {
 const EXAMPLES = `
 Examples:
   spillway serve                                    for this machine, open
-  spillway tokens create ann --right operator       prints a token once
+  spillway tokens create ann --role operator       prints a token once
   spillway serve --host 0.0.0.0 --auth              for others, with tokens`
 
 /** `spillway serve` */

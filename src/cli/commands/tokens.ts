@@ -1,13 +1,13 @@
-import type { Command } from 'commander'
-import type { TokenOptions } from '../../client/tokens.js'
-import { RIGHTS, ROLES } from '../../job/rights.js'
+import { type Command, InvalidArgumentError } from 'commander'
+import { isRight, isRole, RIGHTS, type Right, ROLES, type Role } from '../../job/rights.js'
 import { collect, duration, whole } from '../arguments.js'
 import { group, runs, subcommand } from '../command.js'
 import { nextPageCommand } from '../next-page.js'
 import { oneLine } from '../shown.js'
 
 interface CreateFlags {
-  readonly right?: readonly string[]
+  readonly role?: Role
+  readonly right?: readonly Right[]
   readonly queue?: readonly string[]
   readonly expiresIn?: number
   readonly reason?: string
@@ -19,19 +19,15 @@ export function tokensCommand(program: Command): void {
 
   runs<CreateFlags>(
     subcommand(tokens, 'create <name>', 'make a token; it is shown once and stored nowhere')
-      .option(
-        '--right <right>',
-        `may be given again: ${[...Object.keys(ROLES), ...RIGHTS].join(', ')} (default: viewer)`,
-        collect,
-      )
+      .option('--role <role>', `${Object.keys(ROLES).join(', ')} (default: viewer, where no right is named)`, role)
+      .option('--right <right>', `besides those of the role, may be given again: ${RIGHTS.join(', ')}`, rights)
       .option('--queue <queue>', 'the only queue it reaches; may be given again (default: all)', collect)
       .option('--expires-in <duration>', 'how long it is valid (default: 90d)', duration)
       .option('--reason <text>', 'what it is for; kept in the audit log')
       .addHelpText('after', '\nExample:\n  spillway tokens create ci --right enqueue --queue builds --expires-in 30d'),
     async ({ client, out, options }, name) => {
-      const { right, queue, expiresIn, reason } = options
-      const rights = right as TokenOptions['rights']
-      const made = await client.tokens.create({ name: name!, rights, queues: queue, expiresIn, reason })
+      const { role, right, queue, expiresIn, reason } = options
+      const made = await client.tokens.create({ name: name!, role, rights: right, queues: queue, expiresIn, reason })
       if (out.isJson) return out.document(made)
       out.line(made.secret)
       out.note(`token ${made.id} is valid until ${made.expiresAt.toISOString()}; it is not shown again`)
@@ -72,4 +68,14 @@ export function tokensCommand(program: Command): void {
       out.line(`token ${ended.id} (${oneLine(ended.name, 40)}) is revoked`)
     },
   )
+}
+
+function role(text: string): Role {
+  if (isRole(text)) return text
+  throw new InvalidArgumentError(`Accepted are ${Object.keys(ROLES).join(', ')}.`)
+}
+
+function rights(text: string, before: readonly Right[] | undefined): readonly Right[] {
+  if (isRight(text)) return [...(before ?? []), text]
+  throw new InvalidArgumentError(`Accepted are ${RIGHTS.join(', ')}.`)
 }

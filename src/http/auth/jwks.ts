@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import { SpillwayError } from '../../job/errors.js'
-import { isRight, isRole, rightsOf } from '../../job/rights.js'
+import { isRight, isRole, RIGHTS, ROLES } from '../../job/rights.js'
 import type { Principal } from '../call.js'
 
 export interface JwksOptions {
@@ -10,7 +10,9 @@ export interface JwksOptions {
   readonly issuer: string
   /** What `aud` has to be, or to hold. */
   readonly audience: string
-  /** Claim with a list of rights and roles. Default: `spillway_rights`. */
+  /** Claim with a role. Default: `spillway_role`. */
+  readonly roleClaim?: string | undefined
+  /** Claim with a list of rights. Default: `spillway_rights`. */
   readonly rightsClaim?: string | undefined
   /** Claim with a list of queues; without it the token reaches all. Default: `spillway_queues`. */
   readonly queuesClaim?: string | undefined
@@ -62,15 +64,20 @@ export class Jwks {
 
   /** A claim of the wrong shape is no lesser token but none. */
   private principalOf({ sub, ...claims }: JWTPayload): Principal | undefined {
-    const { rightsClaim = 'spillway_rights', queuesClaim = 'spillway_queues' } = this.options
+    const {
+      roleClaim = 'spillway_role',
+      rightsClaim = 'spillway_rights',
+      queuesClaim = 'spillway_queues',
+    } = this.options
     const named = claims[rightsClaim]
-    const known = (Array.isArray(named) ? named : [named]).filter((it) => isRight(it) || isRole(it))
+    const role = claims[roleClaim]
+    const rights = [...(isRole(role) ? ROLES[role] : []), ...(Array.isArray(named) ? named.filter(isRight) : [])]
     const queues = claims[queuesClaim]
     const isFine = queues === undefined || (Array.isArray(queues) && queues.every((it) => typeof it === 'string'))
     if (sub === undefined || sub === '' || !isFine) return undefined
     return {
       actor: sub.slice(0, 255),
-      rights: known.length === 0 ? [] : rightsOf(known),
+      rights: RIGHTS.filter((right) => rights.includes(right)),
       queues: queues === undefined ? null : (queues as string[]),
     }
   }

@@ -26,12 +26,8 @@ export const accessRoutes = {
     right: 'admin',
     body: z.strictObject({
       name: input.name,
-      rights: z
-        .array(z.enum([...roles, ...RIGHTS]))
-        .min(1)
-        .max(20)
-        .optional()
-        .describe('Rights and roles; default viewer'),
+      role: z.enum(roles).optional().describe('Default viewer, where no rights are named'),
+      rights: z.array(z.enum(RIGHTS)).min(1).max(20).optional().describe('Besides those of the role'),
       queues: z.array(input.name).min(1).max(100).optional().describe('The only ones it reaches; default all'),
       expires_in: input.duration.optional().describe('Default 90d'),
       reason: input.reason.optional(),

@@ -11,12 +11,13 @@ export const accessHandlers: Handlers<keyof typeof accessRoutes> = {
 
   async createToken(call, { body }) {
     wholeStore(call)
-    const { name, rights = ['viewer'], queues, expires_in: expiresIn } = body
-    const more = rightsOf(rights).find((right) => !call.principal.rights.includes(right))
+    const { name, role = body.rights === undefined ? 'viewer' : undefined, rights = [], queues } = body
+    const more = rightsOf(role, rights).find((right) => !call.principal.rights.includes(right))
     if (more !== undefined) {
       throw new SpillwayError('forbidden', `cannot grant ${more} as ${call.principal.actor}: it is not theirs`)
     }
-    const made = await call.client.tokens.create({ name, rights, queues, expiresIn, ...acting(call, body) })
+    const wanted = { name, role, rights, queues, expiresIn: body.expires_in }
+    const made = await call.client.tokens.create({ ...wanted, ...acting(call, body) })
     // The secret is not kept with the answers, where it would lie readable for a day.
     return new Answered(201, made, { ...made, secret: null })
   },
