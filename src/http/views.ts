@@ -7,6 +7,9 @@ import { decodePayload } from '../job/payload.js'
 /** Places of history entries that hold what users gave; the rest is ours. */
 const TEXTS = ['message', 'stack', 'why', 'reason', 'note'] as const
 
+/** What of a job is what users gave as JSON. */
+const USERS: ReadonlySet<string> = new Set(['payload', 'metadata', 'result', 'progress'])
+
 /** How things are shown: without what is masked, in every answer. */
 export class Views {
   constructor(readonly masker: Masker) {}
@@ -32,9 +35,18 @@ export class Views {
   line(line: string): string {
     const decoded = decodePayload(line, { bigint: true })
     if (!decoded.ok) return line
-    const masked = this.masker.mask(decoded.value)
-    const shown = wireJson(masked)
+    const members = Object.entries(decoded.value as object).map(([key, value]: [string, unknown]) => [
+      key,
+      this.member(key, value),
+    ])
+    const shown = wireJson(Object.fromEntries(members))
     return shown === wireJson(decoded.value) ? line : shown
+  }
+
+  private member(key: string, value: unknown): unknown {
+    if (USERS.has(key)) return this.masker.mask(value)
+    if (key === 'history' && Array.isArray(value)) return value.map((entry) => this.entry(entry as HistoryEntry))
+    return typeof value === 'string' ? this.masker.text(value) : value
   }
 
   entry(entry: HistoryEntry): HistoryEntry {
