@@ -1,3 +1,4 @@
+export { type ApiClient, type ApiClientOptions, type CallOptions, createApiClient } from './api-client.js'
 export type { Access } from './auth/authentication.js'
 export type { JwksOptions } from './auth/jwks.js'
 export type { Principal } from './call.js'

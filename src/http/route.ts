@@ -68,11 +68,15 @@ export type RequestOf<R extends Route> = ([Names<R['path']>] extends [never]
   ? { readonly params?: undefined }
   : { readonly params: { readonly [N in Names<R['path']>]: string } }) &
   (R['query'] extends z.ZodType ? { readonly query?: Partial<z.input<R['query']>> } : { readonly query?: undefined }) &
-  (R['body'] extends z.ZodType
+  BodyOf<R>
+
+type BodyOf<R extends Route> = R['bodyType'] extends 'lines'
+  ? { readonly body: string }
+  : R['body'] extends z.ZodType
     ? R['bodyOptional'] extends true
       ? { readonly body?: z.input<R['body']> }
       : { readonly body: z.input<R['body']> }
-    : { readonly body?: undefined })
+    : { readonly body?: undefined }
 
 type Shapes<A> = { [S in keyof A]: A[S] extends z.ZodType ? z.output<A[S]> : Response }[keyof A]
 

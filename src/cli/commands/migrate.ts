@@ -20,7 +20,8 @@ export function migrateCommand(program: Command): void {
     )
   runs<MigrateFlags>(
     command,
-    async ({ client, out, options }) => {
+    async ({ database, out, options }) => {
+      const client = database().spillway
       if (options.status) return showStatus(out, await client.schemaStatus())
       const { applied, version } = await client.migrate()
       if (out.isJson) return out.document({ applied, version })
@@ -29,7 +30,7 @@ export function migrateCommand(program: Command): void {
         `schema "${options.schema ?? 'spillway'}" is at version ${version}${applied.length === 0 ? '; nothing was to be done' : ''}`,
       )
     },
-    { needsSchema: false, instead: printScript },
+    { needsSchema: false, needs: 'database', instead: printScript },
   )
 }
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Access, type AnswerNotice, listen } from '../../http/index.js'
+import type { Access, AnswerNotice } from '../../http/index.js'
 import { SpillwayError } from '../../job/errors.js'
 import { collect, whole } from '../arguments.js'
 import { runs, subcommand } from '../command.js'
@@ -41,9 +41,11 @@ export function serveCommand(program: Command): void {
       .option('--no-maintenance', 'leave promoting, rescuing, retention and operations to the workers')
       .option('--verbose', 'a line for each answer, on stderr')
       .addHelpText('after', EXAMPLES),
-    async ({ client, out, options, close }) => {
+    async ({ database, out, options, close }) => {
+      const client = database().spillway
       const { port: wanted, host, readOnly, mask, verbose } = options
       const access = accessOf(options)
+      const { listen } = await import('../../http/index.js')
       const server = await listen({
         ...{ spillway: client, access, readOnly, masks: mask, host },
         port: wanted ?? portOfEnvironment(),
@@ -61,6 +63,7 @@ export function serveCommand(program: Command): void {
       await close()
       process.exit(0)
     },
+    { needs: 'database' },
   )
 }
 

@@ -16,12 +16,13 @@ export function workCommand(program: Command): void {
         'after',
         '\nThe module says `export default { queues, jobs: [definition.handle(…)], onDeath? }`.\n\nExample:\n  spillway work ./worker.mjs',
       ),
-    async ({ client, out, options, close }, module) => {
-      const code = await workUntilStopped(client, out, await loadWorker(module!), options.verbose === true)
+    async ({ database, out, options, close }, module) => {
+      const code = await workUntilStopped(database().spillway, out, await loadWorker(module!), options.verbose === true)
       await close()
       // A handler that ignores its signal would keep the process, and with it the job, for ever.
       process.exit(code)
     },
+    { needs: 'database' },
   )
 }
 
