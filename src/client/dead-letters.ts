@@ -256,15 +256,19 @@ export class DeadLetters {
   }
 
   private async one(action: BulkAction, id: string, state: JobState | 'gone', options: ActOptions): Promise<Acted> {
-    const { succeeded, failed, operation } = await this.act(action, [checkJobId(id)], options)
-    const [refused] = failed
-    if (succeeded.length > 0) return { id, state, changed: true, operation: operation.id }
-    if (refused?.code === 'not_found') throw new SpillwayError('not_found', refused.message)
+    const request = toBulkRequest(action, { ids: [checkJobId(id)] }, options, this.maxPayloadBytes)
+    const answer = await this.store.actOnOne(id, request, actOf(this.actor, options))
+    if ('operation' in answer) return { id, state, changed: true, operation: answer.operation }
     const found = await this.store.getJob(id)
-    if (found && refused?.code === 'invalid_state') {
-      throw new InvalidStateError(id, found.state, action, action === 'move' ? ['failed'] : ['archived'])
+    if (found === undefined) {
+      throw new SpillwayError('not_found', `cannot find job ${id}: it is in no state any more, or never was`)
     }
-    throw new SpillwayError('job_moving', refused?.message ?? `job ${id} kept moving; try again`)
+    const wanted = action === 'move' ? 'failed' : 'archived'
+    if (found.state !== wanted) throw new InvalidStateError(id, found.state, action, [wanted])
+    throw new SpillwayError(
+      'job_moving',
+      `cannot ${action} job ${id}: it moved meanwhile (${answer.refused}); try again`,
+    )
   }
 }
 

@@ -128,14 +128,10 @@ export class Jobs {
     const act = actOf(this.actor, options)
     const found = await this.store.getJob(checked)
     if (found?.state !== 'archived') return this.store.purgeJob(checked, act)
-    const { succeeded, operation } = await this.store.actOnIds(
-      [checked],
-      toBulkRequest('purge', { ids: [checked] }, {}, 0),
-      act,
-    )
+    const answer = await this.store.actOnOne(checked, toBulkRequest('purge', { ids: [checked] }, {}, 0), act)
     // It left the dead letters meanwhile; where it is now decides.
-    if (succeeded.length === 0) return this.store.purgeJob(checked, act)
-    return { id: checked, state: 'gone', changed: true, operation: operation.id }
+    if ('refused' in answer) return this.store.purgeJob(checked, act)
+    return { id: checked, state: 'gone', changed: true, operation: answer.operation }
   }
 
   /**

@@ -609,7 +609,7 @@ export interface Operating {
   cancelJob(id: string, act: Act): Promise<Acted>
   /**
    * completed, failed, cancelled, quarantined, undecodable, discarded → gone for good. Dead letters are purged by an
-   * operation: {@link Bulk.actOnIds}.
+   * operation: {@link Bulk.actOnOne}.
    */
   purgeJob(id: string, act: Act): Promise<Acted>
   /** scheduled, retryable → available. */
@@ -721,6 +721,16 @@ export interface Bulk {
   startOperation(request: BulkRequest, act: Act): Promise<Operation>
   /** Acts on at most 1,000 named jobs in one transaction and says of each what became of it. */
   actOnIds(ids: readonly string[], request: BulkRequest, act: Act): Promise<BulkResult>
+  /**
+   * Acts on one named job; refused, it leaves nothing, the operation included.
+   *
+   * @returns the operation, already done; `refused` says where the job is otherwise.
+   */
+  actOnOne(
+    id: string,
+    request: BulkRequest,
+    act: Act,
+  ): Promise<{ readonly operation: string } | { readonly refused: string }>
   /**
    * One batch: effect and accounting in one transaction. Any process may call it; of several, one at a time is at work.
    * Killed at any moment, every row is either done and counted or untouched.

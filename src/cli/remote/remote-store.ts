@@ -79,6 +79,15 @@ export function remoteStore(api: ApiClient): Store {
       const body = { action, ids: [...ids], ...terms, ...why(act) }
       return fromWire(await api.actOnJobs({ body }, { idempotencyKey: randomUUID() }))
     },
+    actOnOne: async (id, { action }, act) => {
+      try {
+        const { operation = '' } = await one(action, id, act)
+        return { operation }
+      } catch (error) {
+        if (isSpillwayError(error) && REFUSALS.has(error.code)) return { refused: error.code }
+        throw error
+      }
+    },
     // The server runs it; whoever steps here only follows.
     stepOperation: async (id) => ({ operation: fromWire(await api.getOperation({ params: { id } })), waitMs: null }),
     getOperation: async (id) => {
@@ -97,6 +106,18 @@ export function remoteStore(api: ApiClient): Store {
     undoOperation: async (id, act) => fromWire(await api.undoOperation({ params: { id }, body: why(act) })),
   }
 
+  function one(
+    action: BulkRequest['action'],
+    id: string,
+    act: Act,
+  ): Promise<{ readonly operation?: string | undefined }> {
+    const params = { id }
+    if (action === 'discard') return api.discardDlq({ params, body: why(act) })
+    if (action === 'move') return api.moveDlq({ params, body: why(act) })
+    if (action === 'purge') return api.deleteDlq({ params, query: why(act) })
+    return api.retryDlq({ params, body: why(act) })
+  }
+
   const access: Partial<Store> = {
     listTokens: async (page) => fromWire(await api.listTokens({ query: page })),
     revokeToken: async (id, act) => fromWire(await api.revokeToken({ params: { id }, query: why(act) })),
@@ -110,6 +131,8 @@ export function remoteStore(api: ApiClient): Store {
     get: (target, name) => Reflect.get(target, name) ?? (() => Promise.reject(unsupported(String(name)))),
   }) as unknown as Store
 }
+
+const REFUSALS: ReadonlySet<string> = new Set(['not_found', 'invalid_state', 'job_moving'])
 
 function unsupported(what: string): SpillwayError {
   return new SpillwayError('invalid_option', `this needs the database itself (${what}): leave --api out`)
