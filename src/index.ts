@@ -106,7 +106,10 @@ export class Spillway extends Client {
    * nobody is running. Started and stopped by the caller.
    */
   duties(): StandingMaintenance {
-    return new StandingMaintenance(this.postgres, new Maintenance(this.postgres))
+    return new StandingMaintenance(
+      this.postgres,
+      new Maintenance(this.postgres, { webhooks: { allowPrivate: this.allowPrivate } }),
+    )
   }
 
   override async close(): Promise<void> {

@@ -3,6 +3,7 @@ import type { Client } from '../client/client.js'
 import { SpillwayError } from '../job/errors.js'
 import type { Right } from '../job/rights.js'
 import type { Contract, RouteName } from './contract.js'
+import type { Live } from './live.js'
 import type { InputOf } from './route.js'
 import type { Views } from './views.js'
 
@@ -28,10 +29,14 @@ export interface Call {
   /** What may be shown, and how. */
   readonly views: Views
   readonly server: ServerFacts
+  /** What happens while somebody listens. */
+  readonly live: Live
   /** What many callers look at, asked once for all of them: at most a second old, and never older than a change made here. */
   once<T>(key: string, ask: () => Promise<T>): Promise<T>
-  /** Fires when the caller has gone, or the server stops. */
+  /** Fires when the caller has gone. */
   readonly signal: AbortSignal
+  /** Fires when the server stops: what would go on for ever ends. */
+  readonly stopping: AbortSignal
 }
 
 export interface ServerFacts {

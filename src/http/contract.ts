@@ -1,5 +1,6 @@
 import { accessRoutes } from './contract/access.js'
 import { deadLetterRoutes } from './contract/dead-letters.js'
+import { eventRoutes } from './contract/events.js'
 import { jobRoutes } from './contract/jobs.js'
 import { operationRoutes } from './contract/operations.js'
 import { queueRoutes } from './contract/queues.js'
@@ -18,6 +19,7 @@ export const CONTRACT = {
   ...queueRoutes,
   ...serverRoutes,
   ...accessRoutes,
+  ...eventRoutes,
 } as const satisfies Record<string, Route>
 
 export type Contract = typeof CONTRACT

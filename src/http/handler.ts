@@ -10,6 +10,7 @@ import { type Call, need, type Principal } from './call.js'
 import { ROUTES } from './contract.js'
 import { docsPage } from './docs-page.js'
 import { HANDLERS } from './handlers.js'
+import { Live } from './live.js'
 import { Metrics } from './metrics.js'
 import { openapi } from './openapi.js'
 import { problemOf, RefusedWithHeaders } from './problem.js'
@@ -62,7 +63,7 @@ export interface Caller {
 /** A web-standard handler: give it a `Request`, get a `Response`. It never throws. */
 export interface ApiHandler {
   (request: Request, caller?: Caller): Promise<Response>
-  /** From now on /readyz says no; everything else goes on. */
+  /** From now on /readyz says no, and event streams end; everything else goes on. */
   drain(): void
 }
 
@@ -88,16 +89,21 @@ class Api {
   private readonly reads: SharedReads
   private readonly masks = new SharedReads(MASKS_FRESH_MS)
   private readonly metrics = new Metrics()
+  private readonly live: Live
+  private readonly stopping = new AbortController()
   private readonly version = packageVersion()
   private isDraining = false
 
   constructor(private readonly options: HandlerOptions) {
     this.authentication = new Authentication(options.spillway, options.access)
     this.reads = new SharedReads(options.freshMs ?? 1_000)
+    this.live = new Live(options.spillway, (error) => options.onError?.(error, 'events'))
   }
 
   drain(): void {
     this.isDraining = true
+    // Streams would go on for ever.
+    this.stopping.abort()
   }
 
   async answer(request: Request, caller: Caller): Promise<Response> {
@@ -206,7 +212,9 @@ class Api {
     if (route.right === 'by_action') need({ principal }, rightOfAction(input))
     const views = await this.views()
     const call = (client: Client, own: Call['lines']): Call => ({
-      ...{ client, principal, request, views, signal: request.signal, lines: own },
+      ...{ client, principal, request, views, lines: own, live: this.live },
+      signal: request.signal,
+      stopping: this.stopping.signal,
       act: { actor: principal.actor, requestId },
       server: { version: this.version, isReadOnly: this.options.readOnly === true, isOpen: this.authentication.isOpen },
       once: (what, ask) => this.reads.once(what, ask),

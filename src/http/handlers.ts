@@ -2,6 +2,7 @@ import type { Handlers } from './call.js'
 import type { RouteName } from './contract.js'
 import { accessHandlers } from './handlers/access.js'
 import { deadLetterHandlers } from './handlers/dead-letters.js'
+import { eventHandlers } from './handlers/events.js'
 import { jobHandlers } from './handlers/jobs.js'
 import { operationHandlers } from './handlers/operations.js'
 import { queueHandlers } from './handlers/queues.js'
@@ -15,4 +16,5 @@ export const HANDLERS: Handlers<RouteName> = {
   ...queueHandlers,
   ...serverHandlers,
   ...accessHandlers,
+  ...eventHandlers,
 }

@@ -46,7 +46,10 @@ export function apiOn(store: Store, options: Partial<HandlerOptions> = {}): Api 
       }),
       { address },
     )
-    const text = await response.text()
+    // A stream of events has no end to wait for.
+    const isStream = response.headers.get('content-type') === 'text/event-stream'
+    if (isStream) await response.body?.cancel()
+    const text = isStream ? '' : await response.text()
     const isJson =
       /json/.test(response.headers.get('content-type') ?? '') &&
       !/ndjson/.test(response.headers.get('content-type') ?? '')

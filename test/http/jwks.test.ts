@@ -10,9 +10,12 @@ describeStore('a JWT of an identity provider', ({ store }) => {
   const keys = generateKeyPair('ES256', { extractable: true })
   const others = generateKeyPair('ES256', { extractable: true })
   let url = ''
-  const provider = createServer(async (_, response) => {
-    const key = { ...(await exportJWK((await keys).publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key] }))
+  const published = keys.then(async ({ publicKey }) => {
+    const key = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }
+    return JSON.stringify({ keys: [key] })
+  })
+  const provider = createServer((_, response) => {
+    void published.then((text) => response.setHeader('content-type', 'application/json').end(text))
   })
   beforeAll(async () => {
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))

@@ -1,8 +1,4 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import openapiTS, { astToString } from 'openapi-typescript'
 import { expect, it } from 'vitest'
 import { CONTRACT, openapi, type Route } from '../../src/http/index.js'
 import { describeStore } from '../support/store.js'
@@ -51,14 +47,9 @@ it.each(operations.map(({ path, method, operation }) => [`${method} ${path}`, op
 )
 
 it('is understood by a generator of types', async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'spillway-openapi-')), 'openapi.json')
-  writeFileSync(file, JSON.stringify(document))
+  const types = astToString(await openapiTS(JSON.stringify(document)))
 
-  const { stdout } = await promisify(execFile)(process.execPath, ['node_modules/openapi-typescript/bin/cli.js', file], {
-    maxBuffer: 32 * 1024 * 1024,
-  })
-
-  for (const name of Object.keys(CONTRACT)) expect(stdout).toContain(`${name}: {`)
+  for (const name of Object.keys(CONTRACT)) expect(types).toContain(`${name}: {`)
 })
 
 it('closes every input: what is unknown is refused', () => {

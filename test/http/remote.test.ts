@@ -54,7 +54,7 @@ describeStore('a client that goes over HTTP', ({ store, given }) => {
     await remote.jobs.kill(clone.id, { reason: 'obsolete' })
     await remote.dlq.retry(a as string, { budget: { extra: 2 }, queue: 'p', payload: { fixed: true }, reason: 'gone' })
     const undone = await remote.dlq.discard(b as string)
-    await (await remote.dlq.undo(undone.operation as string)).started
+    await local.operations.run((await remote.dlq.undo(undone.operation as string)).id)
     await remote.dlq.purge(c as string)
     await remote.jobs.purge(id)
 

@@ -96,6 +96,8 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     return { line: 'GET /audit?action=pause_queue' }
   },
 
+  events: plain('GET /events'),
+
   listTokens: plain('GET /tokens'),
   createToken: plain('POST /tokens', {
     name: 'ci',
