@@ -73,6 +73,7 @@ export const job = z
     lease_id: z.string().nullable(),
     reason: z.string().nullable(),
     dlq: dlqPart.nullable(),
+    callback: z.object({ id: z.string(), name: z.string(), waits_until: when.nullable() }).optional(),
   })
   .meta({ id: 'Job' })
 
@@ -308,6 +309,14 @@ export const token = z
   .meta({ id: 'Token' })
 
 export const maskedPath = z.object({ path: z.string(), created_at: when, created_by: z.string() })
+
+export const answered = z.object({
+  callback_id: z.string(),
+  name: z.string(),
+  job_id: z.string(),
+  job_state: z.union([state, z.literal('gone')]),
+})
+export const extended = answered.extend({ waits_until: when.nullable() })
 
 export const imported = z
   .object({

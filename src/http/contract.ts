@@ -1,4 +1,5 @@
 import { accessRoutes } from './contract/access.js'
+import { callbackRoutes } from './contract/callbacks.js'
 import { deadLetterRoutes } from './contract/dead-letters.js'
 import { eventRoutes } from './contract/events.js'
 import { jobRoutes } from './contract/jobs.js'
@@ -20,9 +21,13 @@ export const CONTRACT = {
   ...serverRoutes,
   ...accessRoutes,
   ...eventRoutes,
+  ...callbackRoutes,
 } as const satisfies Record<string, Route>
 
 export type Contract = typeof CONTRACT
 export type RouteName = keyof Contract
+
+/** What may be reached by everybody who has a token of a callback. */
+export const CALLBACK_ROUTES = Object.entries(callbackRoutes) as unknown as readonly (readonly [RouteName, Route])[]
 
 export const ROUTES = Object.entries(CONTRACT) as unknown as readonly (readonly [name: RouteName, route: Route])[]

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Client } from '../client/client.js'
 import { checkIdempotencyKey, requestHash } from '../client/request-hash.js'
 import { SpillwayError } from '../job/errors.js'
@@ -7,7 +7,7 @@ import type { Right } from '../job/rights.js'
 import { finished, JSON_TYPE, json, written } from './answering.js'
 import { type Access, Authentication } from './auth/authentication.js'
 import { type Call, need, type Principal } from './call.js'
-import { ROUTES } from './contract.js'
+import { CALLBACK_ROUTES, ROUTES } from './contract.js'
 import { docsPage } from './docs-page.js'
 import { HANDLERS } from './handlers.js'
 import { Live } from './live.js'
@@ -27,6 +27,8 @@ export interface HandlerOptions {
   readonly access: Access
   /** Where it is mounted, such as `/queues`. Default: the root. */
   readonly basePath?: string | undefined
+  /** `callbacks`: nothing but what answers callbacks, for a place that strangers reach. Default: everything. */
+  readonly only?: 'callbacks' | undefined
   /** Refuses every change. Default: false. */
   readonly readOnly?: boolean | undefined
   /** Places that are hidden besides those of `spillway.masking`. */
@@ -84,7 +86,7 @@ export function createHandler(options: HandlerOptions): ApiHandler {
 }
 
 class Api {
-  private readonly router = new Router(ROUTES)
+  private readonly router: Router
   private readonly authentication: Authentication
   private readonly reads: SharedReads
   private readonly masks = new SharedReads(MASKS_FRESH_MS)
@@ -95,6 +97,7 @@ class Api {
   private isDraining = false
 
   constructor(private readonly options: HandlerOptions) {
+    this.router = new Router(options.only === 'callbacks' ? CALLBACK_ROUTES : ROUTES)
     this.authentication = new Authentication(options.spillway, options.access)
     this.reads = new SharedReads(options.freshMs ?? 1_000)
     this.live = new Live(options.spillway, (error) => options.onError?.(error, 'events'))
@@ -133,9 +136,10 @@ class Api {
     const base = basePath.replace(/\/+$/, '')
     const path = insideOf(base, url)
     const place = /^\/api(?:\/v1)?(\/.*)?$/.exec(path)
-    if (place === null) return this.atRoot(request, url, path, { address, base })
-    const inside = place[1] ?? '/'
-    if (inside === '/openapi.json' || inside === '/docs' || inside === '/') {
+    const isWhole = this.options.only === undefined
+    if (place === null && isWhole) return this.atRoot(request, url, path, { address, base })
+    const inside = place?.[1] ?? '/'
+    if (isWhole && (inside === '/openapi.json' || inside === '/docs' || inside === '/')) {
       onlyGet(request)
       if (this.authentication.isOpen) await this.authentication.principalOf(request, url, address)
       return inside === '/openapi.json' ? json(openapi(this.version, base)) : docsPage(this.version, base)
@@ -328,7 +332,12 @@ function onlyGet({ method }: Request): void {
 }
 
 function filled(path: string, params: Readonly<Record<string, string>>): string {
-  return path.replace(/\{(\w+)\}/g, (_, key: string) => params[key] ?? '')
+  // A token is a secret, and what is kept under a key is not.
+  return path.replace(/\{(\w+)\}/g, (_, key: string) => (key === 'token' ? hashed(params[key]) : (params[key] ?? '')))
+}
+
+function hashed(text = ''): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 async function all(lines: AsyncIterable<string>): Promise<string[]> {

@@ -1,6 +1,7 @@
 import type { Handlers } from './call.js'
 import type { RouteName } from './contract.js'
 import { accessHandlers } from './handlers/access.js'
+import { callbackHandlers } from './handlers/callbacks.js'
 import { deadLetterHandlers } from './handlers/dead-letters.js'
 import { eventHandlers } from './handlers/events.js'
 import { jobHandlers } from './handlers/jobs.js'
@@ -17,4 +18,5 @@ export const HANDLERS: Handlers<RouteName> = {
   ...serverHandlers,
   ...accessHandlers,
   ...eventHandlers,
+  ...callbackHandlers,
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Given } from 'spillway/testing'
 import type { RouteName } from '../../src/http/index.js'
 import type { Api } from './api.js'
@@ -24,6 +25,17 @@ const operation = async ({ given, api }: { given: Given; api: Api }, kind: 'runn
   if (kind === 'paused') await api(`POST /operations/${body.id}/pause`)
   if (kind === 'done') await api.client.operations.run(body.id)
   return body.id as string
+}
+
+const asked = async ({ given }: { given: Given }) => {
+  const callbackToken = `tok-${randomUUID()}`
+  await given.job({
+    state: 'waiting',
+    callbackName: 'approval',
+    callbackToken,
+    waitsUntil: new Date(Date.now() + 60_000),
+  })
+  return callbackToken
 }
 
 /** One request of each route that is accepted, and what has to lie there before. A new route needs one. */
@@ -97,6 +109,19 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   },
 
   events: plain('GET /events'),
+
+  completeCallback: async (around) => ({
+    line: `POST /callbacks/${await asked(around)}/complete`,
+    body: { value: { ok: true } },
+  }),
+  failCallback: async (around) => ({
+    line: `POST /callbacks/${await asked(around)}/fail`,
+    body: { error: 'declined' },
+  }),
+  heartbeatCallback: async (around) => ({
+    line: `POST /callbacks/${await asked(around)}/heartbeat`,
+    body: { timeout: '5m' },
+  }),
 
   listTokens: plain('GET /tokens'),
   createToken: plain('POST /tokens', {
