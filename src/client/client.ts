@@ -81,10 +81,12 @@ export class Client {
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
+  private readonly webhooksOptions: WebhooksOptions
 
   constructor({ store, actor = 'sdk', maxPayloadBytes = MAX_PAYLOAD_BYTES, webhooks = NOBODY_SENDS }: ClientOptions) {
     this.store = store
     this.maxPayloadBytes = maxPayloadBytes
+    this.webhooksOptions = webhooks
     this.coalescer = new Coalescer(store)
     this.jobs = new Jobs(store, actor, maxPayloadBytes)
     this.operations = new Operations(store, actor)
@@ -179,7 +181,13 @@ export class Client {
     const { actor } = request
     return this.store.idempotent(request, (inside) =>
       // What a transaction does not offer is not called inside one: it would stand outside of it.
-      work(new Client({ store: inside as Store, actor, maxPayloadBytes: this.maxPayloadBytes })),
+      work(
+        new Client({
+          ...{ store: inside as Store, actor, maxPayloadBytes: this.maxPayloadBytes },
+          // Nothing is sent before it is committed; workers send it then.
+          webhooks: { ...this.webhooksOptions, sendDue: () => Promise.resolve() },
+        }),
+      ),
     )
   }
 

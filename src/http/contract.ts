@@ -6,6 +6,7 @@ import { jobRoutes } from './contract/jobs.js'
 import { operationRoutes } from './contract/operations.js'
 import { queueRoutes } from './contract/queues.js'
 import { serverRoutes } from './contract/server.js'
+import { webhookRoutes } from './contract/webhooks.js'
 import type { Route } from './route.js'
 
 /**
@@ -22,6 +23,7 @@ export const CONTRACT = {
   ...accessRoutes,
   ...eventRoutes,
   ...callbackRoutes,
+  ...webhookRoutes,
 } as const satisfies Record<string, Route>
 
 export type Contract = typeof CONTRACT

@@ -8,6 +8,7 @@ import { jobHandlers } from './handlers/jobs.js'
 import { operationHandlers } from './handlers/operations.js'
 import { queueHandlers } from './handlers/queues.js'
 import { serverHandlers } from './handlers/server.js'
+import { webhookHandlers } from './handlers/webhooks.js'
 
 /** What each route does. A route without a handler, or a handler without a route, does not compile. */
 export const HANDLERS: Handlers<RouteName> = {
@@ -19,4 +20,5 @@ export const HANDLERS: Handlers<RouteName> = {
   ...accessHandlers,
   ...eventHandlers,
   ...callbackHandlers,
+  ...webhookHandlers,
 }

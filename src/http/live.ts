@@ -12,7 +12,11 @@ export interface LiveEvent {
   readonly data: string
   /** Whether a caller who reaches only some queues may know of it. */
   readonly about: { readonly queues: readonly string[] } | OperationLike
+  /** The event of the log it tells of. */
+  readonly log?: LogEvent
 }
+
+export type LogEvent = Awaited<ReturnType<Client['events']['list']>>['items'][number]
 
 export interface OperationLike {
   readonly selector: Selector
@@ -24,7 +28,7 @@ const OPERATIONS = 20
 
 /**
  * Watches the store for everybody who listens, and only while somebody does: ten listeners cost what one costs. Tells of
- * operations as they go on, and of queues whose counts change.
+ * what the event log says from then on, of operations as they go on, and of queues whose counts change.
  */
 export class Live {
   private readonly listeners = new Set<(event: LiveEvent) => void>()
@@ -32,6 +36,7 @@ export class Live {
   private operations = new Map<string, string>()
   private queues = new Map<string, string>()
   private isFirst = true
+  private following: { readonly ready: Promise<void>; readonly end: AbortController } | undefined
 
   constructor(
     private readonly client: Client,
@@ -43,9 +48,37 @@ export class Live {
   listen(listener: (event: LiveEvent) => void): () => void {
     this.listeners.add(listener)
     this.timer ??= setTimeout(() => void this.look(), 0)
+    this.following ??= this.follow()
     return () => {
       this.listeners.delete(listener)
+      if (this.listeners.size > 0) return
+      this.following?.end.abort()
+      this.following = undefined
     }
+  }
+
+  /** Resolves when every event from now on will be told of. Rejects where the store cannot be asked. */
+  async ready(): Promise<void> {
+    await this.following?.ready
+  }
+
+  private follow() {
+    const end = new AbortController()
+    const from = this.client.events.position()
+    void (async () => {
+      for await (const log of this.client.events.subscribe({ after: await from, signal: end.signal })) {
+        this.tell({ type: log.type, id: log.position, data: '', about: { queues: [log.queue] }, log })
+      }
+    })().catch((error: unknown) => {
+      this.onError(error)
+      // The next one who listens begins anew.
+      if (this.following?.end === end) this.following = undefined
+    })
+    return { ready: from.then(() => undefined), end }
+  }
+
+  private tell(event: LiveEvent): void {
+    for (const listener of this.listeners) listener(event)
   }
 
   private async look(): Promise<void> {
@@ -55,7 +88,7 @@ export class Live {
       const queues = await this.client.queues.list()
       const news = [...this.newsOf(items), ...this.newsOfQueues(queues)]
       this.isFirst = false
-      for (const event of news) for (const listener of this.listeners) listener(event)
+      for (const event of news) this.tell(event)
     } catch (error) {
       // A store that is away comes back; listeners keep what they have.
       this.onError(error)

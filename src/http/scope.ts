@@ -63,6 +63,15 @@ export async function reachable(
   return { within, beyond }
 }
 
+/** @throws `forbidden` for a token of some queues: what is changed here holds for all. */
+export function wholeStore({ principal }: Call): void {
+  if (principal.queues === null) return
+  throw new SpillwayError(
+    'forbidden',
+    `cannot do this as ${principal.actor}: the token is for ${principal.queues.join(', ')}, and this is about all queues`,
+  )
+}
+
 export function noJob(id: string): SpillwayError {
   return new SpillwayError('not_found', `cannot find job ${id.slice(0, 40)}: it is in no state any more, or never was`)
 }

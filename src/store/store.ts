@@ -1335,6 +1335,7 @@ export type StoreInTransaction = Operating &
   Undecodables &
   Quarantining &
   Access &
+  Hooking &
   Pick<Producing, 'enqueue'> &
   Inspecting
 

@@ -89,6 +89,57 @@ describeStore('events over HTTP', ({ store, given }) => {
     expect(other.status).toBe(403)
   })
 
+  it('tell of deaths, with ids to go on from, and none is missed or told of twice', async () => {
+    const dies = async () => {
+      const { id } = await client.enqueue('k', { secret: 'precious' }, { queue: 'q' })
+      await client.jobs.kill(id, { reason: 'obsolete' })
+      return id
+    }
+    const stream = await told(open, '/api/v1/events?queue=q')
+    const marker = await client.dlq.discardMany({ queue: 'q' }, { dryRun: true })
+    await stream.next(({ data }) => data.id === marker.id)
+    const first = await dies()
+    const seen = await stream.next(({ event, data }) => event === 'died' && data.job_id === first)
+    stream.leave()
+    const missed = [await dies(), await dies()]
+
+    const again = await told(open, '/api/v1/events?queue=q', { 'last-event-id': seen.id as string })
+    await again.next(({ data }) => data.job_id === missed[1])
+    const last = await dies()
+    await again.next(({ data }) => data.job_id === last)
+    again.leave()
+
+    const deaths = again.seen.filter(({ event }) => event === 'died')
+    expect(seen).toMatchObject({
+      id: expect.stringMatching(/^\d+$/),
+      data: { reason: 'obsolete', queue: 'q', kind: 'k' },
+    })
+    expect(deaths.map(({ data }) => data.job_id)).toEqual([...missed, last])
+    expect(deaths.map(({ id }) => Number(id))).toEqual(deaths.map(({ data }) => Number(data.position)))
+    expect(JSON.stringify(deaths)).not.toContain('precious')
+    const bad = await open(new Request('http://127.0.0.1/api/v1/events', { headers: { 'last-event-id': 'x' } }))
+    expect(bad.status).toBe(422)
+  })
+
+  it('can be read from the log, page by page', async () => {
+    for (const queue of ['q', 'q', 'p']) {
+      const { id } = await client.enqueue('k', {}, { queue })
+      await client.jobs.kill(id)
+    }
+    const read = async (query: string) => {
+      const response = await open(new Request(`http://127.0.0.1/api/v1/events/log?${query}`))
+      return (await response.json()) as { items: { position: string; queue: string }[]; cursor: string | null }
+    }
+
+    const { items, cursor } = await read('limit=2')
+    const rest = await read(`after=${cursor}`)
+
+    expect(items).toHaveLength(2)
+    expect(rest.items.at(-1)).toMatchObject({ queue: 'p' })
+    expect((await read('queue=p')).items).toMatchObject([{ queue: 'p' }])
+    expect((await read('type=quarantined')).items).toEqual([])
+  })
+
   it('end when the server stops', async () => {
     const server = await listen({ spillway: client, access: 'open', port: 0 })
     const response = await fetch(`${server.url}/api/v1/events`)

@@ -37,7 +37,7 @@ const EVERYTHING = `
         'payload_versions',
         'unique_keys',
       ],
-      ...['api_tokens', 'masked_paths', 'counters', 'audit_log', 'aborts'],
+      ...['api_tokens', 'masked_paths', 'counters', 'audit_log', 'aborts', 'webhooks', 'deliveries', 'callbacks'],
     ]
       .map(
         (name) =>
@@ -129,6 +129,7 @@ describeStore(
       for (const id of done) await api.client.operations.run(id)
       const tokens = [await api.client.tokens.create({ name: 'a' }), await api.client.tokens.create({ name: 'b' })]
       await api.client.masking.add('a.b')
+      const webhook = await api.client.webhooks.create({ url: 'https://93.184.216.34/x' })
       return {
         ...jobs,
         // Ids of jobs and of operations are different numbers; some are tried in each other's place.
@@ -140,6 +141,9 @@ describeStore(
         },
         token: tokens.map(({ id }) => id),
         path: ['a.b', 'a.b', 'c'],
+        webhook: [webhook.id],
+        delivery: [(await api.client.webhooks.test(webhook.id)).id],
+        token_of_callback: ['secret'],
       }
     }
   },

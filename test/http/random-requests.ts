@@ -240,6 +240,8 @@ export class Requests {
     if (schema.format === 'date-time') return new Date(Date.now() + (this.dice.next() - 0.3) * 1e8).toISOString()
     if (name === 'ids' || schema.pattern === '^\\d{1,19}$') return this.id(pool, Object.keys(pool))
     if (schema.pattern?.includes('ms|')) return this.dice.one(['5m', '30s', '2h', '7d', '250ms'])
+    if (name === 'url')
+      return this.dice.one(['https://93.184.216.34/x', 'http://127.0.0.1/', 'ftp://x', 'https://93.184.216.34:1'])
     if (name === 'path') return this.dice.one(['a.b', '**.c', 'x.*.y', 'card'])
     if (name === 'state') return 'archived'
     if (name === 'cursor') return this.dice.one(pool['cursor']?.length ? (pool['cursor'] as string[]) : ['x'])
@@ -289,6 +291,11 @@ export const FITTING: Readonly<Record<string, readonly string[]>> = {
   cancelOperation: ['running', 'paused'],
   undoOperation: ['done'],
   revokeToken: ['token'],
+  getWebhook: ['webhook'],
+  updateWebhook: ['webhook'],
+  deleteWebhook: ['webhook'],
+  testWebhook: ['webhook'],
+  redeliver: ['delivery'],
 }
 
 const STATES = [

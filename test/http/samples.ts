@@ -38,6 +38,10 @@ const asked = async ({ given }: { given: Given }) => {
   return callbackToken
 }
 
+/** A public address, which nothing is sent to here. */
+const HOOK = 'https://93.184.216.34/dead'
+const hook = async ({ api }: { api: Api }) => (await api.client.webhooks.create({ url: HOOK })).id
+
 /** One request of each route that is accepted, and what has to lie there before. A new route needs one. */
 export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   enqueue: plain('POST /jobs', { kind: 'k', payload: { a: 1 }, tags: ['t'] }),
@@ -122,6 +126,26 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     line: `POST /callbacks/${await asked(around)}/heartbeat`,
     body: { timeout: '5m' },
   }),
+
+  listEvents: plain('GET /events/log?limit=5'),
+
+  listWebhooks: async (around) => {
+    await hook(around)
+    return { line: 'GET /webhooks' }
+  },
+  createWebhook: plain('POST /webhooks', { url: HOOK, types: ['died'], queues: ['q'], digest: '5m' }),
+  getWebhook: async (around) => ({ line: `GET /webhooks/${await hook(around)}` }),
+  updateWebhook: async (around) => ({
+    line: `PATCH /webhooks/${await hook(around)}`,
+    body: { paused: true, rotate_secret: true },
+  }),
+  deleteWebhook: async (around) => ({ line: `DELETE /webhooks/${await hook(around)}` }),
+  testWebhook: async (around) => ({ line: `POST /webhooks/${await hook(around)}/test` }),
+  listDeliveries: plain('GET /webhooks/deliveries?state=pending'),
+  redeliver: async (around) => {
+    const { id } = await around.api.client.webhooks.test(await hook(around))
+    return { line: `POST /webhooks/deliveries/${id}/redeliver` }
+  },
 
   listTokens: plain('GET /tokens'),
   createToken: plain('POST /tokens', {

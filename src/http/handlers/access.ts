@@ -1,7 +1,8 @@
 import { SpillwayError } from '../../job/errors.js'
 import { rightsOf } from '../../job/rights.js'
-import { Answered, acting, type Call, type Handlers } from '../call.js'
+import { Answered, acting, type Handlers } from '../call.js'
 import type { accessRoutes } from '../contract/access.js'
+import { wholeStore } from '../scope.js'
 
 export const accessHandlers: Handlers<keyof typeof accessRoutes> = {
   listTokens(call, { query }) {
@@ -41,13 +42,4 @@ export const accessHandlers: Handlers<keyof typeof accessRoutes> = {
     await call.client.masking.remove(params.path, acting(call, query))
     return { path: params.path, changed: true }
   },
-}
-
-/** @throws `forbidden` for a token of some queues: what is changed here holds for all. */
-function wholeStore({ principal }: Call): void {
-  if (principal.queues === null) return
-  throw new SpillwayError(
-    'forbidden',
-    `cannot do this as ${principal.actor}: the token is for ${principal.queues.join(', ')}, and this is about all queues`,
-  )
 }

@@ -6,6 +6,7 @@ import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import type { Database } from './database.js'
 import { editing } from './editing.js'
+import { hooking } from './hooking.js'
 import { inspecting } from './inspecting.js'
 import type { Notifier } from './notifier.js'
 import { operating } from './operating.js'
@@ -60,6 +61,7 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...undecodables(lane, schema),
       ...quarantining(lane, schema),
       ...access(lane, schema),
+      ...hooking(lane, schema),
     }
   }
 
