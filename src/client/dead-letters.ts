@@ -7,6 +7,7 @@ import type {
   Acted,
   BulkAction,
   BulkResult,
+  CauseFilter,
   Depth,
   DlqFilter,
   DlqFlow,
@@ -18,7 +19,7 @@ import type {
 } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
 import { type BulkOptions, type BulkRetryOptions, toBulkRequest } from './bulk-options.js'
-import { checkDlqFilter, checkFlowFilter, checkGroupFilter, type FlowOptions } from './filters.js'
+import { checkCauseFilter, checkDlqFilter, checkFlowFilter, checkGroupFilter, type FlowOptions } from './filters.js'
 import { type ImportOptions, type ImportReport, importLines } from './import.js'
 import type { GetOptions } from './jobs.js'
 import { Listing, type ListOptions } from './listing.js'
@@ -54,6 +55,15 @@ export class DeadLetters {
     if (!isJobId(id)) return undefined
     const job = await this.store.getJob(id, { payload })
     return job?.state === 'archived' ? job : undefined
+  }
+
+  /**
+   * How many there are by queue, kind and cause: exact, and as fast for a million as for ten.
+   *
+   * @throws `invalid_option` for unknown keys and empty texts.
+   */
+  async count(filter: CauseFilter = {}): Promise<number> {
+    return this.store.countDlq(checkCauseFilter(filter))
   }
 
   /** How many dead letters there are, in one queue or in all. */

@@ -2,7 +2,7 @@ import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import { checkSelector } from '../job/selector.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
-import type { DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
+import type { CauseFilter, DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
 import { isJobId } from './act.js'
 
 /** The filter without what was left open. @throws `invalid_option` for unknown states, unknown keys and empty texts. */
@@ -45,6 +45,18 @@ export function checkGroupFilter(filter: GroupFilter): GroupFilter {
   for (const [key, value] of Object.entries(named)) {
     if (key !== 'queue' && key !== 'kind') throw refused(key, value, 'it is unknown; known are queue, kind')
     if (typeof value !== 'string' || value === '') throw refused(key, value, 'a text that is not empty is accepted')
+  }
+  return named
+}
+
+/** @throws `invalid_option` for unknown keys and empty texts. */
+export function checkCauseFilter(filter: CauseFilter): CauseFilter {
+  const named = withoutUndefined(filter)
+  for (const [key, value] of Object.entries(named)) {
+    if (!['queue', 'queues', 'kind', 'cause'].includes(key)) {
+      throw refused(key, value, 'it is unknown; known are queue, queues, kind, cause')
+    }
+    if (value === '' || value.length === 0) throw refused(key, value, 'a text that is not empty is accepted')
   }
   return named
 }

@@ -1,9 +1,10 @@
 /**
  * What many callers look at, asked once for all of them: ten open consoles cost the database no more than one. A change
- * made through the same server is seen at once, one made elsewhere within `freshMs`.
+ * made through the same server is seen at once, one made elsewhere within `freshMs`, or within ten times what the
+ * answer took, so that what is slow to count is not counted all the time.
  */
 export class SharedReads {
-  private readonly kept = new Map<string, { readonly until: number; readonly answer: Promise<unknown> }>()
+  private readonly kept = new Map<string, { until: number; readonly answer: Promise<unknown> }>()
 
   constructor(private readonly freshMs: number) {}
 
@@ -14,9 +15,16 @@ export class SharedReads {
     if (known !== undefined && known.until > now) return known.answer as Promise<T>
     if (this.kept.size >= MAX_KEPT) this.kept.clear()
     const answer = ask()
-    this.kept.set(key, { until: now + this.freshMs, answer })
-    // What failed is asked again by the next one.
-    answer.catch(() => this.kept.delete(key))
+    const entry = { until: Number.POSITIVE_INFINITY, answer }
+    this.kept.set(key, entry)
+    answer.then(
+      () => {
+        const end = performance.now()
+        entry.until = end + Math.max(this.freshMs, AGAIN * (end - now))
+      },
+      // What failed is asked again by the next one.
+      () => this.kept.delete(key),
+    )
     return answer
   }
 
@@ -26,3 +34,4 @@ export class SharedReads {
 }
 
 const MAX_KEPT = 200
+const AGAIN = 10

@@ -512,6 +512,14 @@ export interface DlqFilter extends Omit<Selector, 'all'> {
   readonly beforeDlqAt?: Date
 }
 
+/** What can be counted without reading rows. */
+export interface CauseFilter {
+  readonly queue?: string | undefined
+  readonly queues?: readonly string[] | undefined
+  readonly kind?: string | undefined
+  readonly cause?: string | undefined
+}
+
 export interface PageRequest {
   readonly limit: number
   readonly cursor?: string
@@ -542,6 +550,8 @@ export interface Inspecting {
   /** (dlq_at, id) descending; without payload and history. */
   listDlq(filter: DlqFilter, page: PageRequest): Promise<Page<Job>>
   dlqDepth(queue?: string): Promise<Depth>
+  /** How many dead letters there are by what their causes tell: exact, however many lie there, without reading them. */
+  countDlq(filter: CauseFilter): Promise<number>
   getQueue(queue: string): Promise<StoredQueue>
   listQueues(): Promise<readonly StoredQueue[]>
   listWorkers(): Promise<readonly RegisteredWorker[]>

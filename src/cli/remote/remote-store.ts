@@ -26,6 +26,8 @@ export function remoteStore(api: ApiClient): Store {
       const query = { ...(toWire(filter) as object), ...page }
       return fromWire(await api.listDlq({ query }))
     },
+    countDlq: async ({ queue, kind, cause }) =>
+      (await api.listDlq({ query: defined({ queue, kind, cause, limit: 1 }) })).total?.count ?? 0,
     dlqDepth: async (queue) => fromWire(await api.dlqDepth({ query: defined({ queue }) })),
     getQueue: async (queue) => fromWire(await api.getQueue({ params: { queue } })),
     listQueues: async () => fromWire<{ items: never[] }>(await api.listQueues()).items,

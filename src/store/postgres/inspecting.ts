@@ -69,6 +69,11 @@ export function inspecting(db: Database, schema: string): Inspecting {
       return { total: found.reduce((sum, { depth }) => sum + depth, 0), queues: found }
     },
 
+    async countDlq({ queue, queues = null, kind = null, cause = null }) {
+      const [row] = await db.run(dlq.count, [queue === undefined ? queues : [queue], kind, cause], READ)
+      return Number(row?.[0])
+    },
+
     async getQueue(queue) {
       const [row] = await db.run(queues.get, [queue], READ)
       const counts = countsByQueue(await db.run(queues.counts, [queue], READ))
