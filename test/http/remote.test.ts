@@ -125,6 +125,47 @@ describeStore('a client that goes over HTTP', ({ store, given }) => {
     await remote.masking.remove('a.b')
   })
 
+  it('answers callbacks, and keeps webhooks', async () => {
+    await given.job({ state: 'waiting', callbackName: 'approval', callbackToken: 'token-one' })
+    await given.job({ state: 'waiting', callbackName: 'approval', callbackToken: 'token-two' })
+
+    expect((await remote.callbacks.heartbeat('token-one', { timeout: '1h' })).name).toBe('approval')
+    expect((await remote.callbacks.complete('token-one', { ok: true })).jobState).toBe('available')
+    expect((await remote.callbacks.fail('token-two', new Error('declined'))).jobState).toBe('retryable')
+    await expect(remote.callbacks.complete('token-one', 1)).rejects.toMatchObject({
+      code: 'callback_settled',
+      isSame: false,
+    })
+
+    const { id, secret } = await remote.webhooks.create({
+      url: 'https://93.184.216.34/dead',
+      types: ['died'],
+      digest: '5m',
+    })
+    await remote.webhooks.update(id, { paused: true, queues: ['q'] })
+    const delivery = await remote.webhooks.test(id)
+    expect(secret).toBeTruthy()
+    expect(await remote.webhooks.list()).toEqual(await local.webhooks.list())
+    expect(await remote.webhooks.get(id)).toMatchObject({ state: 'paused', queues: ['q'], digestMs: 300_000 })
+    expect((await remote.webhooks.deliveries({ webhookId: id })).items).toEqual([delivery])
+    await remote.webhooks.delete(id)
+    expect(await remote.webhooks.get(id)).toBeUndefined()
+  })
+
+  it('hears what happens', async () => {
+    const first = await remote.enqueue('k', {}, { queue: 'q' })
+    await remote.jobs.kill(first.id)
+    const after = (await remote.events.list()).items[0]?.position as string
+    const second = await remote.enqueue('k', {}, { queue: 'q' })
+    await remote.jobs.kill(second.id)
+
+    const heard = await remote.events.subscribe({ after, types: ['died'] }).next()
+
+    expect(heard.value).toMatchObject({ type: 'died', jobId: second.id, at: expect.any(Date) })
+    expect((await remote.events.list({ after, queue: 'q' })).items).toHaveLength(1)
+    expect(await remote.events.position()).toBe(await local.events.position())
+  })
+
   it('throws what the store would', async () => {
     const running = await given.job({ state: 'running' })
     const { id: holder } = await remote.enqueue('k', {}, { unique: 'u' })

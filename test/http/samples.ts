@@ -18,6 +18,22 @@ const plain =
   (line: string, body?: object): Make =>
   async () => ({ line, ...(body && { body }) })
 
+/** With something of everything that lists show lying there. */
+const among = (line: string, body?: object): Make => {
+  return async (around) => {
+    await around.given.job({ ...archived, tags: ['t'] })
+    await around.given.worker({ queues: ['q'] })
+    await operation(around, 'done')
+    await around.api.client.tokens.create({ name: 'a' })
+    await around.api.client.masking.add('a.b')
+    const { id } = await around.api.client.enqueue('k', {}, { queue: 'q' })
+    await around.api.client.jobs.kill(id)
+    await around.api.client.webhooks.test(await hook(around))
+    await around.given.job({ ...archived, tags: ['t'] })
+    return { line, ...(body && { body }) }
+  }
+}
+
 const archived = { state: 'archived', queue: 'q' } as const
 const operation = async ({ given, api }: { given: Given; api: Api }, kind: 'running' | 'paused' | 'done') => {
   await given.jobs(2, archived)
@@ -45,12 +61,16 @@ const hook = async ({ api }: { api: Api }) => (await api.client.webhooks.create(
 /** One request of each route that is accepted, and what has to lie there before. A new route needs one. */
 export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   enqueue: plain('POST /jobs', { kind: 'k', payload: { a: 1 }, tags: ['t'] }),
-  listJobs: plain('GET /jobs?state=archived&queue=q&limit=5'),
+  listJobs: among('GET /jobs?state=archived&queue=q&limit=5'),
   countJobs: plain('GET /jobs/counts'),
   getJob: on((id) => `GET /jobs/${id}?include_payload=true`, archived),
   jobHistory: on((id) => `GET /jobs/${id}/history`, archived),
   jobWhy: on((id) => `GET /jobs/${id}/why`, archived),
-  jobPayloads: on((id) => `GET /jobs/${id}/payloads`, archived),
+  jobPayloads: async ({ given, api }) => {
+    const { id } = await given.job(archived)
+    await api.client.jobs.editPayload(id, { fixed: true })
+    return { line: `GET /jobs/${id}/payloads` }
+  },
   retryJob: on((id) => `POST /jobs/${id}/retry`, archived),
   cloneJob: on((id) => `POST /jobs/${id}/clone`, { state: 'completed' }, { priority: 3 }),
   cancelJob: on((id) => `POST /jobs/${id}/cancel`, {}),
@@ -63,10 +83,10 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   actOnJobs: async (around) => ({ line: 'POST /jobs/actions', body: { action: 'retry', ids: [await dead(around)] } }),
   bulkJobs: plain('POST /jobs/bulk', { action: 'retry', selector: { queue: 'q' }, dry_run: true }),
 
-  listDlq: plain('GET /dlq?queue=q&tag=t&limit=5'),
-  dlqDepth: plain('GET /dlq/depth'),
-  dlqGroups: plain('GET /dlq/groups'),
-  dlqHistory: plain('GET /dlq/history?by=minute'),
+  listDlq: among('GET /dlq?queue=q&tag=t&limit=5'),
+  dlqDepth: among('GET /dlq/depth'),
+  dlqGroups: among('GET /dlq/groups'),
+  dlqHistory: among('GET /dlq/history?by=minute'),
   getDlq: on((id) => `GET /dlq/${id}`, archived),
   retryDlq: on((id) => `POST /dlq/${id}/retry`, archived, { budget: { extra: 2 }, delay: '5m' }),
   discardDlq: on((id) => `POST /dlq/${id}/discard`, archived),
@@ -76,7 +96,7 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   bulkDiscardDlq: plain('POST /dlq/bulk-discard', { selector: { queue: 'q' } }),
   bulkPurgeDlq: plain('POST /dlq/bulk-purge', { selector: { queue: 'q' } }),
   bulkMoveDlq: plain('POST /dlq/bulk-move', { selector: { queue: 'q' } }),
-  exportDlq: plain('POST /dlq/export', { queue: 'q' }),
+  exportDlq: among('POST /dlq/export', { queue: 'q' }),
   importDlq: async (around) => {
     await dead(around)
     const [line = ''] = (await around.api('POST /dlq/export')).text.split('\n')
@@ -84,7 +104,7 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     return { line: 'POST /dlq/import', body: line }
   },
 
-  listOperations: plain('GET /operations'),
+  listOperations: among('GET /operations'),
   getOperation: async (around) => ({ line: `GET /operations/${await operation(around, 'done')}` }),
   operationRows: async (around) => ({ line: `GET /operations/${await operation(around, 'done')}/rows` }),
   setOperationRate: async (around) => ({
@@ -96,7 +116,7 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   cancelOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'running')}/cancel` }),
   undoOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'done')}/undo` }),
 
-  listQueues: plain('GET /queues'),
+  listQueues: among('GET /queues'),
   getQueue: plain('GET /queues/q'),
   setQueue: plain('PATCH /queues/q', { dlq_retention: '90d', max_generations: 5 }),
   pauseQueue: plain('POST /queues/q/pause'),
@@ -127,7 +147,7 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     body: { timeout: '5m' },
   }),
 
-  listEvents: plain('GET /events/log?limit=5'),
+  listEvents: among('GET /events/log?limit=5'),
 
   listWebhooks: async (around) => {
     await hook(around)
@@ -141,13 +161,13 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   }),
   deleteWebhook: async (around) => ({ line: `DELETE /webhooks/${await hook(around)}` }),
   testWebhook: async (around) => ({ line: `POST /webhooks/${await hook(around)}/test` }),
-  listDeliveries: plain('GET /webhooks/deliveries?state=pending'),
+  listDeliveries: among('GET /webhooks/deliveries?state=pending'),
   redeliver: async (around) => {
     const { id } = await around.api.client.webhooks.test(await hook(around))
     return { line: `POST /webhooks/deliveries/${id}/redeliver` }
   },
 
-  listTokens: plain('GET /tokens'),
+  listTokens: among('GET /tokens'),
   createToken: plain('POST /tokens', {
     name: 'ci',
     role: 'operator',
@@ -156,7 +176,7 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     expires_in: '30d',
   }),
   revokeToken: async ({ api }) => ({ line: `DELETE /tokens/${(await api.client.tokens.create({ name: 'old' })).id}` }),
-  listMasks: plain('GET /masking'),
+  listMasks: among('GET /masking'),
   addMask: plain('POST /masking', { path: 'card.number' }),
   removeMask: async ({ api }) => {
     await api.client.masking.add('a.b')

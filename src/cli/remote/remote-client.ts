@@ -1,13 +1,17 @@
+import type { Callbacks } from '../../client/callbacks.js'
 import { Client } from '../../client/client.js'
 import { DeadLetters } from '../../client/dead-letters.js'
+import type { Events } from '../../client/events.js'
 import type { ImportedLine, ImportOptions, ImportReport } from '../../client/import.js'
 import { type MadeToken, type TokenOptions, Tokens } from '../../client/tokens.js'
+import type { Webhooks } from '../../client/webhooks.js'
 import { toWire } from '../../client/wire.js'
 import { type ApiClient, type ApiClientOptions, createApiClient } from '../../http/index.js'
 import { MAX_PAYLOAD_BYTES } from '../../job/payload.js'
 import type { DlqFilter } from '../../store/store.js'
 import { linesOf } from '../lines.js'
 import { fromWire } from './from-wire.js'
+import { RemoteCallbacks, RemoteEvents, RemoteWebhooks } from './remote-notices.js'
 import { remoteStore } from './remote-store.js'
 
 const BATCH_CHARS = 4 * 1024 * 1024
@@ -16,6 +20,9 @@ const BATCH_CHARS = 4 * 1024 * 1024
 export class RemoteClient extends Client {
   override readonly dlq: DeadLetters
   override readonly tokens: Tokens
+  override readonly events: Events
+  override readonly callbacks: Callbacks
+  override readonly webhooks: Webhooks
 
   constructor(options: ApiClientOptions) {
     const api = createApiClient(options)
@@ -23,6 +30,9 @@ export class RemoteClient extends Client {
     super({ store })
     this.dlq = new RemoteDeadLetters(api, store, 'cli', MAX_PAYLOAD_BYTES, this.operations)
     this.tokens = new RemoteTokens(api, store)
+    this.events = new RemoteEvents(api, store)
+    this.callbacks = new RemoteCallbacks(api, store)
+    this.webhooks = new RemoteWebhooks(api, store)
   }
 }
 

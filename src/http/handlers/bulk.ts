@@ -3,10 +3,10 @@ import type { BulkRetryOptions } from '../../client/bulk-options.js'
 import type { RetryOptions } from '../../client/retry.js'
 import { isSpillwayError, SpillwayError } from '../../job/errors.js'
 import type { Selector } from '../../job/selector.js'
-import { Answered, acting, type Call, need } from '../call.js'
+import { Answered, acting, type Call } from '../call.js'
 import { defined } from '../defined.js'
 import type { bulkRetryBody, cloneBody, jobsBulkBody, retryBody } from '../inputs.js'
-import { ACTION_RIGHTS } from '../route.js'
+import type { ACTION_RIGHTS } from '../route.js'
 import { checkQueue, narrowed, noJob, reachable } from '../scope.js'
 
 type BulkAction = z.output<typeof jobsBulkBody>['action']
@@ -36,7 +36,6 @@ export async function actOnIds(
   body: RetryTerms,
   budget: 'fresh' | 'keep',
 ): Promise<unknown> {
-  need(call, ACTION_RIGHTS[action])
   checkQueue(call, body.overrides?.queue)
   if (action !== 'retry') refuseRetryTerms(action, body)
   const { within, beyond } = await reachable(call, ids)
@@ -60,7 +59,6 @@ export async function beginBulk(
   body: BulkBody,
   budget: 'fresh' | 'keep',
 ): Promise<unknown> {
-  need(call, ACTION_RIGHTS[action])
   checkQueue(call, body.overrides?.queue)
   const { ids, dry_run: dryRun, rate, preview, max_waiting: maxWaiting, canary, abort_above: abortAbove, hold } = body
   const pace = defined({ dryRun, rate, preview, maxWaiting, canary, abortAbove, hold })
