@@ -26,7 +26,7 @@ export function whyOf(job: Job, queue: StoredQueue, workers: readonly Registered
   ): Why => ({
     ...{ id: job.id, state: job.state, summary, because, wouldRun, runAt },
   })
-  const claim = blocks(job, queue, workers, now)
+  const claim = [...held(job), ...blocks(job, queue, workers, now)]
   const { id } = job
 
   switch (job.state) {
@@ -114,6 +114,28 @@ interface Block {
   readonly code: string
   readonly message: string
   readonly help: string
+}
+
+/** What its fingerprint has to do with it. */
+function held({ kind, blocked }: Job): Block[] {
+  if (blocked === undefined) return []
+  const { fingerprint, because } = blocked
+  const help = `\`spillway quarantine release ${fingerprint}\``
+  return because === 'quarantined'
+    ? [
+        {
+          code: 'fingerprint_quarantined',
+          message: `${kind} jobs with this payload are quarantined: they killed workers`,
+          help,
+        },
+      ]
+    : [
+        {
+          code: 'suspected',
+          message: `${kind} jobs with this payload are suspected of killing workers, so it runs when a worker has nothing else to do`,
+          help: 'a worker that has nothing else to do',
+        },
+      ]
 }
 
 /** What would keep a job of this kind and queue from being claimed. */

@@ -2,6 +2,7 @@ import { accessRoutes } from './contract/access.js'
 import { callbackRoutes } from './contract/callbacks.js'
 import { deadLetterRoutes } from './contract/dead-letters.js'
 import { eventRoutes } from './contract/events.js'
+import { heldRoutes } from './contract/held.js'
 import { jobRoutes } from './contract/jobs.js'
 import { operationRoutes } from './contract/operations.js'
 import { queueRoutes } from './contract/queues.js'
@@ -24,6 +25,7 @@ export const CONTRACT = {
   ...eventRoutes,
   ...callbackRoutes,
   ...webhookRoutes,
+  ...heldRoutes,
 } as const satisfies Record<string, Route>
 
 export type Contract = typeof CONTRACT

@@ -4,6 +4,7 @@ import { accessHandlers } from './handlers/access.js'
 import { callbackHandlers } from './handlers/callbacks.js'
 import { deadLetterHandlers } from './handlers/dead-letters.js'
 import { eventHandlers } from './handlers/events.js'
+import { heldHandlers } from './handlers/held.js'
 import { jobHandlers } from './handlers/jobs.js'
 import { operationHandlers } from './handlers/operations.js'
 import { queueHandlers } from './handlers/queues.js'
@@ -21,4 +22,5 @@ export const HANDLERS: Handlers<RouteName> = {
   ...eventHandlers,
   ...callbackHandlers,
   ...webhookHandlers,
+  ...heldHandlers,
 }

@@ -136,6 +136,10 @@ export const enqueueBody = z.strictObject({
   max_attempts: z.number().int().min(1).max(32_767).optional(),
   tags: z.array(name).max(100).optional(),
   metadata: z.unknown().optional(),
+  on_quarantine: z
+    .enum(['refuse', 'park'])
+    .optional()
+    .describe('While jobs of this kind and payload are quarantined; default refuse'),
   unique: z.union([name, z.strictObject({ key: name, on_conflict: onConflict.optional() })]).optional(),
 })
 

@@ -1345,6 +1345,7 @@ export type StoreInTransaction = Operating &
   Undecodables &
   Quarantining &
   Access &
+  Serving &
   Hooking &
   Pick<Producing, 'enqueue'> &
   Inspecting

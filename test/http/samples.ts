@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Given } from 'spillway/testing'
 import type { RouteName } from '../../src/http/index.js'
 import type { Api } from './api.js'
@@ -52,6 +52,13 @@ const asked = async ({ given }: { given: Given }) => {
     waitsUntil: new Date(Date.now() + 60_000),
   })
   return callbackToken
+}
+
+/** A payload of which one job is held. */
+const heldFingerprint = async ({ given }: { given: Given }) => {
+  const fingerprint = randomBytes(16).toString('hex')
+  await given.job({ state: 'quarantined', queue: 'q', heldReason: 'crash_bound', fingerprint })
+  return fingerprint
 }
 
 /** A public address, which nothing is sent to here. */
@@ -166,6 +173,24 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     const { id } = await around.api.client.webhooks.test(await hook(around))
     return { line: `POST /webhooks/deliveries/${id}/redeliver` }
   },
+
+  listQuarantine: async (around) => {
+    await heldFingerprint(around)
+    return { line: 'GET /quarantine' }
+  },
+  getQuarantined: async (around) => ({ line: `GET /quarantine/${await heldFingerprint(around)}?include_payload=true` }),
+  releaseQuarantined: async (around) => ({ line: `POST /quarantine/${await heldFingerprint(around)}/release` }),
+  listUndecodable: async ({ given }) => {
+    await given.job({ state: 'undecodable', queue: 'q' })
+    return { line: 'GET /undecodable?queue=q' }
+  },
+  checkUndecodable: on(() => 'POST /undecodable/check', { state: 'undecodable', queue: 'q' }, { queue: 'q' }),
+  releaseUndecodable: on(
+    () => 'POST /undecodable/release',
+    { state: 'undecodable', queue: 'q' },
+    { queue: 'q', force: true },
+  ),
+  releaseJob: on((id) => `POST /jobs/${id}/release`, { state: 'undecodable', queue: 'q' }, { force: true }),
 
   listTokens: among('GET /tokens'),
   createToken: plain('POST /tokens', {

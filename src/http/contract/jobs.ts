@@ -17,7 +17,7 @@ export const jobRoutes = {
     right: 'enqueue',
     body: input.enqueueBody,
     answers: { 201: answer.enqueued, 200: answer.enqueued },
-    errors: ['payload_refused', 'payload_too_large', 'unique_conflict'],
+    errors: ['payload_refused', 'payload_too_large', 'unique_conflict', 'fingerprint_quarantined'],
   }),
   listJobs: route({
     method: 'GET',
@@ -180,7 +180,11 @@ export const jobRoutes = {
     tag,
     summary: 'Give a job another payload, in the state it is in. What it had is kept; masked places keep their value.',
     right: 'edit',
-    body: z.strictObject({ payload: z.unknown(), reason: input.reason.optional() }),
+    body: z.strictObject({
+      payload: z.unknown(),
+      unchecked: z.boolean().optional().describe('Whatever the published schema says'),
+      reason: input.reason.optional(),
+    }),
     answers: { 200: answer.edited },
     errors: ['not_found', 'invalid_state', 'payload_refused', 'payload_too_large', 'job_moving'],
   }),

@@ -11,9 +11,15 @@ import { totalOfDead, totalOfJobs } from './totals.js'
 export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
   async enqueue(call, { body }) {
     checkQueue(call, body.queue ?? 'default')
-    const { kind, payload = {}, unique, run_at, max_attempts, ...rest } = body
+    const { kind, payload = {}, unique, run_at, max_attempts, on_quarantine, ...rest } = body
     const key = typeof unique === 'object' ? { key: unique.key, onConflict: unique.on_conflict } : unique
-    const settings = { ...rest, unique: key, runAt: run_at, maxAttempts: max_attempts } as EnqueueOptions
+    const settings = {
+      ...rest,
+      unique: key,
+      runAt: run_at,
+      maxAttempts: max_attempts,
+      onQuarantine: on_quarantine,
+    } as EnqueueOptions
     const enqueued = await call.client.enqueue(kind, payload, settings)
     return new Answered(enqueued.inserted ? 201 : 200, enqueued)
   },
@@ -124,7 +130,7 @@ export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
     const stored = decodePayload(job.payloadText ?? 'null', { bigint: true })
     // Who was shown masks sends them back; what is stored under them stays.
     const payload = stored.ok ? call.views.masker.restore(body.payload, stored.value) : body.payload
-    return call.client.jobs.editPayload(params.id, payload, acting(call, body))
+    return call.client.jobs.editPayload(params.id, payload, { ...acting(call, body), unchecked: body.unchecked })
   },
 
   async deleteJob(call, { params, query }) {

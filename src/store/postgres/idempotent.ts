@@ -13,6 +13,7 @@ import { operating } from './operating.js'
 import { producing } from './producing.js'
 import { quarantining } from './quarantining.js'
 import { idempotencyQueries, type KeptRow } from './queries/idempotency.js'
+import { serving } from './serving.js'
 import { TransactionLane } from './transaction-lane.js'
 import { undecodables } from './undecodables.js'
 
@@ -61,6 +62,8 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...undecodables(lane, schema),
       ...quarantining(lane, schema),
       ...access(lane, schema),
+      // A question to workers is no effect, and nobody would hear of it before the commit.
+      ...serving(db, schema),
       ...hooking(lane, schema),
     }
   }
