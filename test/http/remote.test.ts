@@ -152,6 +152,20 @@ describeStore('a client that goes over HTTP', ({ store, given }) => {
     expect(await remote.webhooks.get(id)).toBeUndefined()
   })
 
+  it('looks at held jobs and releases them', async () => {
+    const fingerprint = 'ab'.repeat(16)
+    const held = await given.job({ state: 'quarantined', heldReason: 'crash_bound', fingerprint, payload: { a: 1 } })
+    const unread = await given.job({ state: 'undecodable', queue: 'q' })
+
+    expect((await remote.quarantine.list()).items).toEqual((await local.quarantine.list()).items)
+    expect(await remote.quarantine.get(fingerprint)).toEqual(await local.quarantine.get(fingerprint))
+    expect((await remote.undecodable.list()).items).toEqual((await local.undecodable.list()).items)
+    expect((await remote.undecodable.check()).total).toBe(1)
+    expect(await remote.undecodable.release(unread.id, { force: true })).toEqual({ succeeded: [unread.id], failed: [] })
+    expect((await remote.quarantine.releaseIds([held.id, '99'])).succeeded).toEqual([held.id])
+    expect(await local.jobs.get(held.id)).toMatchObject({ state: 'available' })
+  })
+
   it('hears what happens', async () => {
     const first = await remote.enqueue('k', {}, { queue: 'q' })
     await remote.jobs.kill(first.id)

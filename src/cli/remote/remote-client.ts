@@ -4,6 +4,7 @@ import { DeadLetters } from '../../client/dead-letters.js'
 import type { Events } from '../../client/events.js'
 import type { ImportedLine, ImportOptions, ImportReport } from '../../client/import.js'
 import { type MadeToken, type TokenOptions, Tokens } from '../../client/tokens.js'
+import type { Undecodable } from '../../client/undecodable.js'
 import type { Webhooks } from '../../client/webhooks.js'
 import { toWire } from '../../client/wire.js'
 import { type ApiClient, type ApiClientOptions, createApiClient } from '../../http/index.js'
@@ -13,6 +14,7 @@ import { linesOf } from '../lines.js'
 import { fromWire } from './from-wire.js'
 import { RemoteCallbacks, RemoteEvents, RemoteWebhooks } from './remote-notices.js'
 import { remoteStore } from './remote-store.js'
+import { RemoteUndecodable } from './remote-undecodable.js'
 
 const BATCH_CHARS = 4 * 1024 * 1024
 
@@ -23,6 +25,7 @@ export class RemoteClient extends Client {
   override readonly events: Events
   override readonly callbacks: Callbacks
   override readonly webhooks: Webhooks
+  override readonly undecodable: Undecodable
 
   constructor(options: ApiClientOptions) {
     const api = createApiClient(options)
@@ -33,6 +36,7 @@ export class RemoteClient extends Client {
     this.events = new RemoteEvents(api, store)
     this.callbacks = new RemoteCallbacks(api, store)
     this.webhooks = new RemoteWebhooks(api, store)
+    this.undecodable = new RemoteUndecodable(api, store)
   }
 }
 

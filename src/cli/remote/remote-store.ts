@@ -120,6 +120,31 @@ export function remoteStore(api: ApiClient): Store {
     return api.retryDlq({ params, body: why(act) })
   }
 
+  const held: Partial<Store> = {
+    // The server checks, with what its workers publish.
+    publishedSchema: () => Promise.resolve(undefined),
+    listQuarantine: async (page) => fromWire(await api.listQuarantine({ query: page })),
+    async getQuarantined(fingerprint, { payload = false } = {}) {
+      const found = await orNothing(() =>
+        api.getQuarantined({ params: { fingerprint }, query: { include_payload: payload ? 'true' : 'false' } }),
+      )
+      if (found === undefined) return undefined
+      return fromWire({ ...found, ...(found.payload === undefined ? {} : { payload_text: wireJson(found.payload) }) })
+    },
+    releaseFingerprint: async (fingerprint, act) =>
+      fromWire(await api.releaseQuarantined({ params: { fingerprint }, body: why(act) })),
+    releaseCanary: async (fingerprint, act) =>
+      fromWire(await api.releaseQuarantined({ params: { fingerprint }, body: { canary: true, ...why(act) } })),
+    async releaseJobs(ids, act) {
+      const done: string[] = []
+      for (const id of ids) {
+        const released = await orRefused(() => api.releaseJob({ params: { id }, body: why(act) }))
+        if (released) done.push(id)
+      }
+      return { releaseId: '', released: done.length, ids: done }
+    },
+  }
+
   const access: Partial<Store> = {
     listTokens: async (page) => fromWire(await api.listTokens({ query: page })),
     revokeToken: async (id, act) => fromWire(await api.revokeToken({ params: { id }, query: why(act) })),
@@ -128,7 +153,7 @@ export function remoteStore(api: ApiClient): Store {
     unmaskPath: async (path, act) => (await api.removeMask({ params: { path }, query: why(act) })).changed,
   }
 
-  const store = { ...inspecting, ...operating, ...bulk, ...access, close: () => Promise.resolve() }
+  const store = { ...inspecting, ...operating, ...bulk, ...held, ...access, close: () => Promise.resolve() }
   return new Proxy(store, {
     get: (target, name) => Reflect.get(target, name) ?? (() => Promise.reject(unsupported(String(name)))),
   }) as unknown as Store
@@ -146,6 +171,17 @@ async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined> {
     return await ask()
   } catch (error) {
     if (isSpillwayError(error) && (error.code === 'not_found' || error.code === 'operation_not_found')) return undefined
+    throw error
+  }
+}
+
+/** False where it says why not; what is wrong besides is thrown. */
+async function orRefused(act: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await act()
+    return true
+  } catch (error) {
+    if (isSpillwayError(error) && REFUSALS.has(error.code)) return false
     throw error
   }
 }
