@@ -7,6 +7,7 @@ const src = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta
 const alias = [
   { find: /^spillway\/testing$/, replacement: src('testing/index.ts') },
   { find: /^spillway\/embedded$/, replacement: src('embedded/index.ts') },
+  { find: /^spillway\/http$/, replacement: src('http/index.ts') },
   { find: /^spillway$/, replacement: src('index.ts') },
 ]
 
@@ -36,7 +37,7 @@ export default defineConfig({
           ...database,
           name: 'store',
           include: [
-            'test/{store,worker,client,cli,embedded,maintenance,operations,metrics,pooler,upgrade}/**/*.test.ts',
+            'test/{store,worker,client,cli,embedded,maintenance,operations,metrics,pooler,upgrade,http}/**/*.test.ts',
             'test/*.test.ts',
           ],
           exclude: ['test/architecture.test.ts', 'test/docs.test.ts'],

@@ -5,6 +5,7 @@ import type { DeathEvent } from './job/death.js'
 import { SpillwayError } from './job/errors.js'
 import { Maintenance } from './maintenance/maintenance.js'
 import { Sending } from './maintenance/sending.js'
+import { StandingMaintenance } from './maintenance/standing.js'
 import type { Metrics, MetricsOptions } from './metrics/metrics.js'
 import { MetricsServer, type MetricsServerOptions } from './metrics/server.js'
 import { type PostgresStore, postgresStore } from './store/postgres/store.js'
@@ -130,7 +131,7 @@ export class Spillway extends Client {
               () => this.metrics(),
             ),
           ]),
-      ...(maintenance ? [this.maintenance(() => worker, own)] : []),
+      ...(maintenance ? [this.maintenanceOf(() => worker, own)] : []),
     ])
     this.ownWorkers.add(worker)
     worker.on('stopped', () => this.ownWorkers.delete(worker))
@@ -167,12 +168,23 @@ export class Spillway extends Client {
     return examine(this.postgres)
   }
 
+  /**
+   * The maintenance duties alone, for a process that runs no jobs, such as a server: it also goes on with operations that
+   * nobody is running. Started and stopped by the caller.
+   */
+  maintenance(): StandingMaintenance {
+    return new StandingMaintenance(
+      this.postgres,
+      new Maintenance(this.postgres, { webhooks: { allowPrivate: this.allowPrivate } }),
+    )
+  }
+
   override async close(): Promise<void> {
     await super.close()
     for (const release of this.releases.splice(0)) await release()
   }
 
-  private maintenance(worker: () => Worker, { onDeath = [] }: WorkerOptions): Maintenance {
+  private maintenanceOf(worker: () => Worker, { onDeath = [] }: WorkerOptions): Maintenance {
     return new Maintenance(this.postgres, {
       staleMs: () => worker().staleMs,
       // Sweeps answer with whole jobs only where somebody wants to hear of them.
@@ -240,11 +252,13 @@ export type { FlowOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
 export type { CheckedEdit, CloneOptions, EditPayloadOptions, Jobs, PurgeOptions } from './client/jobs.js'
 export type { Listing, ListOptions } from './client/listing.js'
+export type { Masking } from './client/masking.js'
 export type { JobSettings, UniqueKey } from './client/new-job.js'
 export type { Quarantine, QuarantineGetOptions, QuarantineReleaseOptions, ReleasedIds } from './client/quarantine.js'
 export type { Queues } from './client/queues.js'
 export type { RetryOptions } from './client/retry.js'
 export type { RingInput, Rings } from './client/rings.js'
+export type { MadeToken, TokenOptions, Tokens } from './client/tokens.js'
 export type { CauseTarget, ExpiringOptions, MarkOptions, ResolveOptions } from './client/triage.js'
 export type {
   NotReleasedJob,
@@ -257,6 +271,7 @@ export type {
 } from './client/undecodable.js'
 export type { WebhookOptions } from './client/webhook-options.js'
 export type { Webhook, WebhookChanges, Webhooks, WebhookWithSecret } from './client/webhooks.js'
+export type { Why } from './client/why.js'
 export type { Backoff } from './job/backoff.js'
 export {
   type Callback,
@@ -294,15 +309,18 @@ export { EVENT_TYPES, type EventType } from './job/event-types.js'
 export type { HistoryEntry } from './job/history.js'
 export type { DlqPart, Job, RuntimeDlqReason } from './job/job.js'
 export type { QueuePolicy, QueuePolicyPatch, Retention } from './job/policy.js'
+export type { Right, Role } from './job/rights.js'
 export { type HandlerSignal, rateLimited, retryAfter, revoke, skip, snooze } from './job/signals.js'
 export { JOB_STATES, type JobState } from './job/states.js'
 export { verifyWebhook, type WebhookHeaders } from './job/webhook-signature.js'
+export type { StandingMaintenance } from './maintenance/standing.js'
 export { METRICS, type MetricDefinition, type MetricName, type Sample, type Samples } from './metrics/definitions.js'
 export type { Metrics, MetricsOptions } from './metrics/metrics.js'
 export type { MetricsServerOptions } from './metrics/server.js'
 export type {
   Acted,
   Answered,
+  ApiToken,
   AuditEntry,
   AuditFilter,
   CappedQueue,
@@ -325,6 +343,7 @@ export type {
   JobEdit,
   JobFilter,
   LoggedEvent,
+  MaskedPath,
   MigrationReport,
   Page,
   PayloadVersion,

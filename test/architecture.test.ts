@@ -28,6 +28,7 @@ const MAY_IMPORT: Record<string, Rule> = {
     types: ['@opentelemetry/api'],
   },
   'embedded/': { ours: [], packages: ['node:', 'pg'] },
+  'http/': { ours: ['job/', 'client/'], packages: ['node:', 'zod', 'jose'] },
   'testing/': { ours: ['job/', 'client/', 'worker/', 'maintenance/', 'store/'], packages: ['node:'] },
   'cli/': { ours: [''], packages: ['node:', 'commander', 'cli-table3', 'picocolors'] },
   'index.ts': {

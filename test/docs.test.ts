@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createProgram } from '../src/cli/program.js'
+import { renderRefusals, renderRoutes } from '../src/http/reference.js'
 import { ERRORS } from '../src/job/errors.js'
 import { renderLifecycle } from '../src/job/lifecycle.js'
 import { METRICS } from '../src/metrics/definitions.js'
@@ -57,16 +58,20 @@ describe('commands', () => {
 
 /** `npm test -- test/docs.test.ts -u` writes them anew. */
 describe('generated tables', () => {
-  it.each([
-    ['docs/explanation/lifecycle.md', 'transitions', renderLifecycle()],
-    ['docs/reference/errors.md', 'errors', renderErrors()],
-    ['docs/reference/events.md', 'notices', renderNotices()],
-    ['docs/how-to/monitor.md', 'metrics', renderMetrics()],
-  ])('of %s say what the code says', async (page, name, table) => {
-    const place = new RegExp(`(<!-- ${name}: generated [^\\n]*-->\\n).*?(<!-- end -->)`, 's')
-    expect(text(page)).toMatch(place)
+  it.each<[page: string, tables: Record<string, string>]>([
+    ['docs/explanation/lifecycle.md', { transitions: renderLifecycle() }],
+    ['docs/reference/events.md', { notices: renderNotices() }],
+    ['docs/reference/errors.md', { errors: renderErrors() }],
+    ['docs/how-to/monitor.md', { metrics: renderMetrics() }],
+    ['docs/reference/http.md', { routes: renderRoutes(), refusals: renderRefusals() }],
+  ])('of %s say what the code says', async (page, tables) => {
+    let generated = text(page)
+    for (const [name, table] of Object.entries(tables)) {
+      const place = new RegExp(`(<!-- ${name}: generated [^\\n]*-->\\n).*?(<!-- end -->)`, 's')
+      expect(generated).toMatch(place)
+      generated = generated.replace(place, (_, begin, end) => `${begin}\n${table}\n${end}`)
+    }
 
-    const generated = text(page).replace(place, (_, begin, end) => `${begin}\n${table}\n${end}`)
     await expect(generated).toMatchFileSnapshot(join(root, page))
   })
 })
@@ -117,8 +122,8 @@ function renderMetrics(): string {
 }
 
 function renderErrors(): string {
-  const rows = Object.entries(ERRORS).map(([code, { exit }]) => `| \`${code}\` | ${exit} |`)
-  return ['| Code | Exit code |', '|---|---|', ...rows, ''].join('\n')
+  const rows = Object.entries(ERRORS).map(([code, { status, exit }]) => `| \`${code}\` | ${status} | ${exit} |`)
+  return ['| Code | HTTP status | Exit code |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
 interface Link {

@@ -1,4 +1,5 @@
 import { Spillway } from 'spillway'
+import { createApiClient, listen } from 'spillway/http'
 import { type Bench, expectCount, type Scenario, withProducer, withWorker } from '../bench.js'
 import { fillDead } from '../fill-dead.js'
 import { quantile, type Sample } from '../rows.js'
@@ -89,6 +90,9 @@ export const deadLists: Scenario = {
     const count = bench.quick ? 2_000 : 200_000
     await dead(bench, count)
     const spillway = new Spillway({ url: bench.scratch.url, schema: SCHEMA })
+    // Over HTTP, as a console asks, and nothing of it shared between requests.
+    const server = await listen({ spillway, access: 'open', port: 0, freshMs: 0 })
+    const api = createApiClient({ url: server.url })
     try {
       const filters = [
         {},
@@ -101,18 +105,18 @@ export const deadLists: Scenario = {
         { tag: 'urgent' },
       ]
       const rounds = bench.quick ? 2 : 10
-      const first = await p95(rounds, filters, (filter) => spillway.dlq.list(filter, { limit: 50 }))
+      const first = await p95(rounds, filters, (filter) => api.listDlq({ query: { ...filter, limit: 50 } }))
       const skipped = Math.min(50_000, count / 2)
       const [middle] = await bench.scratch.query<{ id: string }>(
         `select id from ${SCHEMA}.dlq_entries order by dlq_at desc, id desc offset ${skipped} limit 1`,
       )
-      const later = { beforeId: middle!.id }
-      const page = await p95(rounds, filters, (filter) => spillway.dlq.list({ ...filter, ...later }, { limit: 50 }))
+      const later = { before_id: middle!.id, limit: 50 }
+      const page = await p95(rounds, filters, (filter) => api.listDlq({ query: { ...filter, ...later } }))
       const groups = await p95(rounds, [{}, { queue: 'queue-3' }], (filter) =>
-        spillway.dlq.groups(filter, { limit: 50 }),
+        api.dlqGroups({ query: { ...filter, limit: 50 } }),
       )
-      const depth = await p95(rounds, [{}], () => spillway.dlq.depth())
-      const settings = { dead: count, filters: filters.length, limit: 50 }
+      const depth = await p95(rounds, [{}], () => api.dlqDepth())
+      const settings = { dead: count, filters: filters.length, limit: 50, over: 'http' }
       return [
         { name: 'dlq_list_p95', value: first, settings },
         { name: 'dlq_page_1000_p95', value: page, settings: { ...settings, skipped } },
@@ -120,6 +124,7 @@ export const deadLists: Scenario = {
         { name: 'dlq_depth', value: depth, settings: { dead: count, quantile: 'p95' } },
       ] satisfies Sample[]
     } finally {
+      await server.stop()
       await spillway.close()
     }
   },

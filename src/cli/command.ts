@@ -11,6 +11,8 @@ export interface Session<Options> extends Connection {
 export interface RunOptions<Options> {
   /** Whether a schema that is missing or does not fit is an error. Default: true. */
   readonly needsSchema?: boolean
+  /** `database` for what no server can do. Default: `either`. */
+  readonly needs?: 'database' | 'either'
   /** Tried before anything is connected; true when there is nothing left to do. */
   readonly instead?: (options: Options & SharedOptions) => Promise<boolean>
   /** Whether trouble that repairs itself is told of in a pipe too, as for what runs for long. Default: false. */
@@ -33,6 +35,8 @@ export function shared(program: Command): Command {
     .option('--database-url <url>', 'the database (default: DATABASE_URL, else the embedded one of this folder)')
     .option('--read-url <url>', 'a replica to read lists from (default: SPILLWAY_READ_URL, else none)')
     .option('--schema <name>', 'the schema its tables lie in (default: spillway)')
+    .option('--api <url>', 'a server, in place of the database: what `spillway serve` prints (default: SPILLWAY_API)')
+    .option('--token <token>', 'for --api (default: SPILLWAY_TOKEN, which no other process can see)')
     .option('--json', 'one JSON document instead of text')
 }
 
@@ -43,7 +47,7 @@ export function shared(program: Command): Command {
 export function runs<Options = object>(
   command: Command,
   work: (session: Session<Options>, ...args: string[]) => Promise<void>,
-  { needsSchema = true, instead, tellsTrouble = false }: RunOptions<Options> = {},
+  { needsSchema = true, needs = 'either', instead, tellsTrouble = false }: RunOptions<Options> = {},
 ): Command {
   return command.action(async (...given: unknown[]) => {
     const options = command.optsWithGlobals<Options & SharedOptions>()
@@ -52,7 +56,7 @@ export function runs<Options = object>(
     const notice = (message: string) => {
       if (tellsTrouble || (out.isTerminal && !out.isJson)) out.note(message)
     }
-    const connection = await connect(options, notice, needsSchema)
+    const connection = await connect(options, notice, needsSchema, needs)
     try {
       // Commander hands over the arguments, then the options and the command itself.
       await work({ ...connection, out, options }, ...(given.slice(0, -2) as string[]))

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { toWire } from '../client/wire.js'
+import { errorFields } from '../client/wire.js'
 import { ERRORS, isSpillwayError } from '../job/errors.js'
 
 /** What a failed run leaves behind: its exit code, one line for people, one document for programs. */
@@ -16,7 +16,7 @@ export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error)
   const code = codeOf(error)
   if (code === undefined) return failure('internal', ERRORS.internal.exit, message, {})
-  return failure(code, ERRORS[code].exit, message, fieldsOf(error as Error))
+  return failure(code, ERRORS[code].exit, message, errorFields(error as Error))
 }
 
 function failure(code: string, exit: number, message: string, fields: object): Failure {
@@ -27,19 +27,6 @@ function failure(code: string, exit: number, message: string, fields: object): F
 /** Errors of the embedded launcher are no SpillwayErrors, but their codes stand in the same catalogue. */
 function codeOf(error: unknown): keyof typeof ERRORS | undefined {
   return isSpillwayError(error) ? error.code : undefined
-}
-
-/** What a subclass adds, such as the state found or the holder's id. */
-function fieldsOf(error: Error): object {
-  const {
-    code: _code,
-    name: _name,
-    cause: _cause,
-    message: _message,
-    stack: _stack,
-    ...fields
-  } = error as Error & Record<string, unknown>
-  return toWire(fields) as object
 }
 
 function usageMessage(error: CommanderError): string {

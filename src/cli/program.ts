@@ -12,12 +12,15 @@ import { dutiesCommand } from './commands/duties.js'
 import { enqueueCommand } from './commands/enqueue.js'
 import { eventsCommand } from './commands/events.js'
 import { jobsCommand } from './commands/jobs.js'
+import { maskingCommand } from './commands/masking.js'
 import { migrateCommand } from './commands/migrate.js'
 import { operationsCommand } from './commands/operations.js'
 import { quarantineCommand } from './commands/quarantine.js'
 import { queuesCommand } from './commands/queues.js'
 import { ringsCommand } from './commands/rings.js'
 import { rolesCommand } from './commands/roles.js'
+import { serveCommand } from './commands/serve.js'
+import { tokensCommand } from './commands/tokens.js'
 import { undecodableCommand } from './commands/undecodable.js'
 import { webhooksCommand } from './commands/webhooks.js'
 import { workCommand } from './commands/work.js'
@@ -53,6 +56,7 @@ const COMMANDS = [
   demoCommand,
   devCommand,
   workCommand,
+  serveCommand,
   migrateCommand,
   rolesCommand,
   doctorCommand,
@@ -71,6 +75,8 @@ const COMMANDS = [
   auditCommand,
   eventsCommand,
   webhooksCommand,
+  tokensCommand,
+  maskingCommand,
 ] as const
 
 function version(): string {

@@ -1,4 +1,4 @@
-import { encodePayload } from '../job/payload.js'
+import { wireJson } from '../client/wire.js'
 
 /** Control characters and direction marks: what comes from jobs must not steer the terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
@@ -19,14 +19,7 @@ export function block(text: string, indent: string): string {
 }
 
 /** JSON, with integers of any size as they are. */
-export function json(value: unknown, indent = 0): string {
-  try {
-    return JSON.stringify(value, null, indent) ?? 'null'
-  } catch {
-    // A BigInt is in it, which JSON.stringify refuses and this writes.
-    return encodePayload(value, { bigint: true, maxBytes: Number.POSITIVE_INFINITY }).text
-  }
-}
+export const json = wireJson
 
 const STEPS = [
   ['d', 86_400_000],

@@ -1,10 +1,20 @@
 import { SpillwayError } from '../job/errors.js'
 import type { AuditEntry, AuditFilter, Store } from '../store/store.js'
+import { type ActOptions, actOf } from './act.js'
 import { Listing, type ListOptions } from './listing.js'
+import { toWire } from './wire.js'
 
 /** Who did what: a row for each action that changed something, written in the same transaction. */
 export class Audit {
-  constructor(private readonly store: Pick<Store, 'listAudit'>) {}
+  constructor(
+    private readonly store: Pick<Store, 'listAudit' | 'note'>,
+    private readonly actor: string,
+  ) {}
+
+  /** Writes a row for something that moved nothing and that somebody will want to know of, such as showing a payload. */
+  note(action: string, target: object, options: ActOptions = {}): Promise<void> {
+    return this.store.note(action, toWire(target), actOf(this.actor, options))
+  }
 
   /**
    * What was done, newest first. `await` gives one page, `for await` all of it.

@@ -79,22 +79,26 @@ export class BulkActs {
     return { ...result, operation: await this.begun(operation) }
   }
 
-  /** One now. @throws `not_found`, `invalid_state`, `job_moving` */
+  /** One now; refused, it leaves nothing. @throws `not_found`, `invalid_state`, `job_moving` */
   async one(
-    path: string,
     action: BulkAction,
     id: string,
     { state, accepting }: Ends,
     options: ActOptions,
     reach: Reach = {},
   ): Promise<Acted> {
-    const { succeeded, failed, operation } = await this.act(path, action, [checkJobId(id)], options, reach)
-    const [refused] = failed
-    if (succeeded.length > 0) return { id, state, changed: true, operation: operation.id }
-    if (refused?.code === 'not_found') throw new SpillwayError('not_found', refused.message)
+    const request = { ...toBulkRequest(action, { ids: [checkJobId(id)] }, options, this.maxPayloadBytes), ...reach }
+    const answer = await this.store.actOnOne(id, request, actOf(this.actor, options))
+    if ('operation' in answer) return { id, state, changed: true, operation: answer.operation }
     const found = await this.store.getJob(id)
-    if (found && refused?.code === 'invalid_state') throw new InvalidStateError(id, found.state, action, accepting)
-    throw new SpillwayError('job_moving', refused?.message ?? `job ${id} kept moving; try again`)
+    if (found === undefined) {
+      throw new SpillwayError('not_found', `cannot find job ${id}: it is in no state any more, or never was`)
+    }
+    if (!accepting.includes(found.state)) throw new InvalidStateError(id, found.state, action, accepting)
+    throw new SpillwayError(
+      'job_moving',
+      `cannot ${action} job ${id}: it moved meanwhile (${answer.refused}); try again`,
+    )
   }
 
   /** Does it, or, where the request has a name under which it was done already, repeats the answer. */

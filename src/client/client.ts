@@ -2,7 +2,16 @@ import type { EnqueueableJob } from '../job/definition.js'
 import type { Job } from '../job/job.js'
 import { MAX_PAYLOAD_BYTES } from '../job/payload.js'
 import type { Selector } from '../job/selector.js'
-import type { Acted, Depth, DlqFilter, Enqueued, NewJob, Store } from '../store/store.js'
+import type {
+  Acted,
+  Depth,
+  DlqFilter,
+  Enqueued,
+  IdempotentRequest,
+  NewJob,
+  Store,
+  StoredAnswer,
+} from '../store/store.js'
 import type { ActOptions } from './act.js'
 import { Archive } from './archive.js'
 import { Audit } from './audit.js'
@@ -15,12 +24,14 @@ import { Duties } from './duties.js'
 import { Events } from './events.js'
 import { type GetOptions, Jobs } from './jobs.js'
 import type { Listing, ListOptions } from './listing.js'
+import { Masking } from './masking.js'
 import { type JobSettings, type Prepared, prepare } from './new-job.js'
 import { type OperationHandle, Operations } from './operations.js'
 import { Quarantine } from './quarantine.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { Rings } from './rings.js'
+import { Tokens } from './tokens.js'
 import { toExecutor } from './transaction.js'
 import { Undecodable } from './undecodable.js'
 import { Webhooks, type WebhooksOptions } from './webhooks.js'
@@ -72,13 +83,17 @@ export class Client {
   readonly archive: Archive
   readonly duties: Duties
   readonly rings: Rings
+  readonly tokens: Tokens
+  readonly masking: Masking
   protected readonly store: Store
   private readonly coalescer: Coalescer
   private readonly maxPayloadBytes: number
+  private readonly webhooksOptions: WebhooksOptions
 
   constructor({ store, actor = 'sdk', maxPayloadBytes = MAX_PAYLOAD_BYTES, webhooks = NOBODY_SENDS }: ClientOptions) {
     this.store = store
     this.maxPayloadBytes = maxPayloadBytes
+    this.webhooksOptions = webhooks
     this.coalescer = new Coalescer(store)
     this.operations = new Operations(store, actor)
     const bulk = new BulkActs(store, actor, maxPayloadBytes, this.operations)
@@ -87,7 +102,7 @@ export class Client {
     this.quarantine = new Quarantine(store, actor)
     this.queues = new Queues(store, actor)
     this.workers = new WorkersList(store)
-    this.audit = new Audit(store)
+    this.audit = new Audit(store, actor)
     this.callbacks = new Callbacks(store)
     this.events = new Events(store, actor)
     this.webhooks = new Webhooks(store, actor, webhooks)
@@ -95,6 +110,8 @@ export class Client {
     this.archive = new Archive(store, actor)
     this.duties = new Duties(store, actor)
     this.rings = new Rings(store, actor)
+    this.tokens = new Tokens(store, actor)
+    this.masking = new Masking(store, actor)
   }
 
   /**
@@ -158,6 +175,31 @@ export class Client {
     if (jobs.length === 0) return []
     if (options?.tx !== undefined) return this.store.enqueueIn(toExecutor(options.tx), jobs)
     return this.store.enqueue(jobs)
+  }
+
+  /**
+   * Does `work` once for a request that may come again: its effects and its answer are one transaction, and the same
+   * request within 24 h gets that answer. What `work` does through the client it is given belongs to the transaction;
+   * where it throws, nothing of it is left, the key included.
+   *
+   * @throws `idempotency_key_reused` where the key came with another request; `idempotency_in_progress` where the first is
+   *   still running after 2 s; whatever `work` throws.
+   */
+  idempotently(
+    request: IdempotentRequest,
+    work: (client: Client) => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer & { readonly replayed: boolean }> {
+    const { actor } = request
+    return this.store.idempotent(request, (inside) =>
+      // What a transaction does not offer is not called inside one: it would stand outside of it.
+      work(
+        new Client({
+          ...{ store: inside as Store, actor, maxPayloadBytes: this.maxPayloadBytes },
+          // Nothing is sent before it is committed; workers send it then.
+          webhooks: { ...this.webhooksOptions, sendDue: () => Promise.resolve() },
+        }),
+      ),
+    )
   }
 
   /** Resolves when every enqueue called so far has settled. */

@@ -2,13 +2,14 @@ import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
 import { checkSelector } from '../job/selector.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
-import type { DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
+import type { CauseFilter, DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
 import { isJobId } from './act.js'
 
 /** The filter without what was left open. @throws `invalid_option` for unknown states, unknown keys and empty texts. */
 export function checkJobFilter(filter: JobFilter): JobFilter {
   const named = withoutUndefined(filter)
   for (const [key, value] of Object.entries(named)) {
+    if (key === 'queues' && Array.isArray(value) && value.length > 0) continue
     if (key !== 'state' && key !== 'queue' && key !== 'kind') {
       throw refused(key, value, 'it is unknown; known are state, queue, kind')
     }
@@ -52,6 +53,17 @@ export function checkGroupFilter(filter: GroupFilter): GroupFilter {
 }
 
 const TRIAGE = ['new', 'acknowledged', 'muted', 'resolved', 'regressed', 'unmuted', 'unreviewed'] as const
+/** @throws `invalid_option` for unknown keys and empty texts. */
+export function checkCauseFilter(filter: CauseFilter): CauseFilter {
+  const named = withoutUndefined(filter)
+  for (const [key, value] of Object.entries(named)) {
+    if (!['queue', 'queues', 'kind', 'cause'].includes(key)) {
+      throw refused(key, value, 'it is unknown; known are queue, queues, kind, cause')
+    }
+    if (value === '' || value.length === 0) throw refused(key, value, 'a text that is not empty is accepted')
+  }
+  return named
+}
 
 export interface FlowOptions {
   readonly queue?: string | undefined

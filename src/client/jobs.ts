@@ -22,6 +22,7 @@ import { Listing, type ListOptions } from './listing.js'
 import { toRunAt, type When } from './moment.js'
 import { checkEdit } from './payload-check.js'
 import { type RetryOptions, toRetryRequest, withWarning } from './retry.js'
+import { type Why, whyOf } from './why.js'
 
 export interface GetOptions {
   /** Whether the payload comes along. Default: true. */
@@ -62,6 +63,14 @@ export class Jobs {
   /** How many jobs there are in each state. */
   async counts(): Promise<Readonly<Record<JobState, number>>> {
     return this.store.countJobs()
+  }
+
+  /** Where the job is, what keeps it there, and what would let it run; undefined when there is none. */
+  async why(id: string): Promise<Why | undefined> {
+    const job = await this.get(id, { payload: false })
+    if (job === undefined) return undefined
+    const [queue, workers] = await Promise.all([this.store.getQueue(job.queue), this.store.listWorkers()])
+    return whyOf(job, queue, workers, new Date())
   }
 
   /**
@@ -185,7 +194,7 @@ export class Jobs {
    */
   async purge(id: string, options: ActOptions = {}): Promise<Acted> {
     const ends = { state: 'gone', accepting: statesAccepting('purge') } as const
-    return this.bulk.one('jobs.purgeIds', 'purge', id, ends, options, { anywhere: true })
+    return this.bulk.one('purge', id, ends, options, { anywhere: true })
   }
 
   /**

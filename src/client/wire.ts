@@ -1,5 +1,5 @@
 import type { Job } from '../job/job.js'
-import { decodePayload } from '../job/payload.js'
+import { decodePayload, encodePayload } from '../job/payload.js'
 
 /** What users gave as JSON: their keys are theirs. */
 const VERBATIM: ReadonlySet<string> = new Set(['payload', 'metadata', 'result', 'progress', 'details'])
@@ -22,6 +22,29 @@ export function exactJob(job: Job): Job {
   if (payloadText === undefined) return job
   const decoded = decodePayload(payloadText, { bigint: true })
   return decoded.ok ? { ...rest, payload: decoded.value } : rest
+}
+
+/** JSON of a value that {@link toWire} made, with integers of any size as they are. */
+export function wireJson(value: unknown, indent = 0): string {
+  try {
+    return JSON.stringify(value, null, indent) ?? 'null'
+  } catch {
+    // A BigInt is in it, which JSON.stringify refuses and this writes.
+    return encodePayload(value, { bigint: true, maxBytes: Number.POSITIVE_INFINITY }).text
+  }
+}
+
+/** What an error says beside its code and message, such as the state found or the holder's id. */
+export function errorFields(error: Error): Readonly<Record<string, unknown>> {
+  const {
+    code: _,
+    name: __,
+    cause: ___,
+    message: ____,
+    stack: _____,
+    ...fields
+  } = error as Error & Record<string, unknown>
+  return toWire(fields) as Record<string, unknown>
 }
 
 function snake(key: string): string {

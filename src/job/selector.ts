@@ -5,6 +5,8 @@ import { isJobState, type JobState } from './states.js'
 export interface Selector {
   readonly kind?: string
   readonly queue?: string
+  /** Any of these; narrows only. */
+  readonly queues?: readonly string[]
   readonly tag?: string
   readonly reason?: string
   readonly cause?: string
@@ -68,6 +70,7 @@ const SUFFICIENT = ['kind', 'queue', 'tag', 'reason', 'cause', 'ids', 'since', '
 const CHECKS: { readonly [K in keyof Selector]-?: (value: unknown, key: string) => Selector[K] } = {
   kind: text,
   queue: text,
+  queues: textList,
   tag: text,
   reason: text,
   cause: text,
@@ -85,6 +88,11 @@ const CHECKS: { readonly [K in keyof Selector]-?: (value: unknown, key: string) 
 function text(value: unknown, key: string): string {
   if (typeof value !== 'string' || value.trim() === '') throw refused(key, value, 'a text that is not empty')
   return value
+}
+
+function textList(value: unknown, key: string): string[] {
+  if (!Array.isArray(value) || value.length === 0) throw refused(key, value, 'a list of at least one text')
+  return value.map((it: unknown) => text(it, key))
 }
 
 function idList(value: unknown, key: string): string[] {

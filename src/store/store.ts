@@ -34,6 +34,7 @@ export interface Store
     Undecodables,
     Quarantining,
     Idempotent,
+    Access,
     Diagnosing {
   /** What this database can do; callers ask these instead of asking which database it is. */
   readonly capabilities: Capabilities
@@ -515,6 +516,8 @@ export interface Page<T> {
 export interface JobFilter {
   readonly state?: JobState
   readonly queue?: string
+  /** Any of these. */
+  readonly queues?: readonly string[]
   readonly kind?: string
 }
 
@@ -522,6 +525,14 @@ export interface DlqFilter extends Omit<Selector, 'all'> {
   /** After that row in the list's order. */
   readonly beforeId?: string
   readonly beforeDlqAt?: Date
+}
+
+/** What can be counted without reading rows. */
+export interface CauseFilter {
+  readonly queue?: string | undefined
+  readonly queues?: readonly string[] | undefined
+  readonly kind?: string | undefined
+  readonly cause?: string | undefined
 }
 
 export interface PageRequest {
@@ -554,6 +565,8 @@ export interface Inspecting {
   /** (dlq_at, id) descending; without payload and history. */
   listDlq(filter: DlqFilter, page: PageRequest): Promise<Page<Job>>
   dlqDepth(queue?: string): Promise<Depth>
+  /** How many dead letters there are by what their causes tell: exact, however many lie there, without reading them. */
+  countDlq(filter: CauseFilter): Promise<number>
   getQueue(queue: string): Promise<StoredQueue>
   listQueues(): Promise<readonly StoredQueue[]>
   listWorkers(): Promise<readonly RegisteredWorker[]>
@@ -732,6 +745,16 @@ export interface Bulk {
   startOperation(request: BulkRequest, act: Act): Promise<Operation>
   /** Acts on at most 1,000 named jobs in one transaction and says of each what became of it. */
   actOnIds(ids: readonly string[], request: BulkRequest, act: Act): Promise<BulkResult>
+  /**
+   * Acts on one named job; refused, it leaves nothing, the operation included.
+   *
+   * @returns the operation, already done; `refused` says where the job is otherwise.
+   */
+  actOnOne(
+    id: string,
+    request: BulkRequest,
+    act: Act,
+  ): Promise<{ readonly operation: string } | { readonly refused: string }>
   /**
    * One batch: effect and accounting in one transaction. Any process may call it; of several, one at a time is at work.
    * Killed at any moment, every row is either done and counted or untouched.
@@ -1436,6 +1459,60 @@ export interface Overseeing {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** A token of the HTTP API as it is shown: its secret is stored nowhere. */
+export interface ApiToken {
+  readonly id: string
+  readonly name: string
+  readonly rights: readonly string[]
+  /** The only queues it reaches; null: all. */
+  readonly queues: readonly string[] | null
+  readonly createdAt: Date
+  readonly createdBy: string
+  readonly reason: string | null
+  readonly expiresAt: Date
+  readonly revokedAt: Date | null
+  readonly revokedBy: string | null
+  /** To the minute. */
+  readonly lastUsedAt: Date | null
+}
+
+export interface NewToken {
+  readonly name: string
+  /** SHA-256 of the secret. */
+  readonly hash: Buffer
+  readonly rights: readonly string[]
+  readonly queues: readonly string[] | null
+  readonly ttlMs: number
+}
+
+/** A place in payloads, metadata, results and progress whose value is shown to nobody. */
+export interface MaskedPath {
+  readonly path: string
+  readonly createdAt: Date
+  readonly createdBy: string
+}
+
+/** Who may come in, and what nobody is shown. */
+export interface Access {
+  createToken(token: NewToken, act: Act): Promise<ApiToken>
+  /** Newest first, those that are over too. */
+  listTokens(page: PageRequest): Promise<Page<ApiToken>>
+  /** Holds from the next request on. One that was revoked before stays as it is. @throws `token_not_found` */
+  revokeToken(id: string, act: Act): Promise<ApiToken>
+  /** What a secret is compared with; undefined where the token is not there, was revoked, or has expired. */
+  validToken(id: string): Promise<{ readonly hash: Buffer; readonly token: ApiToken } | undefined>
+  tokenUsed(id: string): Promise<void>
+  /** Writes an audit row for what moved nothing, such as showing a payload. `target` has snake_case keys. */
+  note(action: string, target: unknown, act: Act): Promise<void>
+  maskedPaths(): Promise<readonly MaskedPath[]>
+  /** False: it was masked before. */
+  maskPath(path: string, act: Act): Promise<boolean>
+  /** False: it was not masked. */
+  unmaskPath(path: string, act: Act): Promise<boolean>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 /** A request that may be sent again: the same key and the same body get the same answer. */
 export interface IdempotentRequest {
   readonly actor: string
@@ -1463,6 +1540,9 @@ export type StoreInTransaction = Operating &
   Overseeing &
   Undecodables &
   Quarantining &
+  Access &
+  Serving &
+  Hooking &
   Pick<Producing, 'enqueue'> &
   Inspecting
 

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Spillway } from 'spillway'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
+import { Client } from '../../src/client/client.js'
+import { listen } from '../../src/http/index.js'
 import type { JobSeed } from '../../src/testing/factories.js'
 import { describeStore } from '../support/store.js'
 import { commandLine, type Ran } from './spillway.js'
@@ -27,8 +29,6 @@ interface Line {
   readonly after?: After
   /** The reason that the rows of `after` carry. */
   readonly reason?: string
-  /** Why it cannot run yet. */
-  readonly later?: string
 }
 
 const retried = (...ids: string[]): After => Object.fromEntries(ids.map((id) => [id, 'available']))
@@ -63,31 +63,32 @@ const LINES: readonly Line[] = [
   { line: 'awa dlq purge --all', says: done(3), after: gone('800042', '800043', '800044') },
   {
     line: 'headgatectl --api http://127.0.0.1:8080 jobs retry JOB_ID',
-    later: 'it goes through the HTTP API, which is not there yet',
+    says: { id: '800042', state: 'available' },
+    after: retried('800042'),
   },
 ]
 
 describeStore('every command line of the source guides', ({ store, given, url }) => {
-  it.each(LINES.filter(({ later }) => later === undefined))(
-    '$line',
-    async ({ line, says = {}, after = {}, reason }) => {
-      for (const [id, row] of Object.entries(ROWS)) await given.job({ ...row, id })
+  const serving = listen({ spillway: new Client({ store }), access: 'open', port: 0 })
+  afterAll(async () => (await serving).stop())
 
-      const ran: Ran & { document: object } = await commandLine(url).json(...wordsOf(line))
+  it.each(LINES)('$line', async ({ line, says = {}, after = {}, reason }) => {
+    for (const [id, row] of Object.entries(ROWS)) await given.job({ ...row, id })
 
-      expect(ran).toMatchObject({ code: 0, document: says })
-      const states: Record<string, string> = {}
-      for (const id of Object.keys(ROWS)) {
-        const job = await store.getJob(id, { payload: false })
-        states[id] = job?.state ?? 'gone'
-        if (reason !== undefined && id in after) expect(job?.dlq?.reason).toBe(reason)
-      }
-      expect(states).toEqual({
-        ...Object.fromEntries(Object.entries(ROWS).map(([id, row]) => [id, row.state])),
-        ...after,
-      })
-    },
-  )
+    const ran: Ran & { document: object } = await commandLine(url).json(...wordsOf(line, (await serving).url))
+
+    expect(ran).toMatchObject({ code: 0, document: says })
+    const states: Record<string, string> = {}
+    for (const id of Object.keys(ROWS)) {
+      const job = await store.getJob(id, { payload: false })
+      states[id] = job?.state ?? 'gone'
+      if (reason !== undefined && id in after) expect(job?.dlq?.reason).toBe(reason)
+    }
+    expect(states).toEqual({
+      ...Object.fromEntries(Object.entries(ROWS).map(([id, row]) => [id, row.state])),
+      ...after,
+    })
+  })
 })
 
 const guides = join(import.meta.dirname, '..', '..', '..', 'shared', 'seeds')
@@ -127,7 +128,8 @@ function dead(queue: string, kind: string, day: string, tag: string): JobSeed {
   return { state: 'archived', queue, kind, dlqAt: new Date(`${day}T12:00:00Z`), tags: [tag] }
 }
 
-/** What the shell makes of a line, without the name of the program. */
-function wordsOf(line: string): string[] {
-  return (line.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replace(/^"(.*)"$/, '$1'))
+/** What the shell makes of a line, without the name of the program; its server and its job are ours. */
+function wordsOf(line: string, server: string): string[] {
+  const ours = line.replace('http://127.0.0.1:8080', server).replace('JOB_ID', '800042')
+  return (ours.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replace(/^"(.*)"$/, '$1'))
 }

@@ -36,11 +36,17 @@ describeStore('listing jobs', ({ store, given, db }) => {
       { queue: 'even', kind: 'send' },
       ...states.flatMap((state) => [{ state }, { state, queue: 'odd' }, { state, kind: 'send', queue: 'even' }]),
       { state: 'waiting' },
+      { queues: ['odd', 'default'] },
+      { queues: ['even'], state: 'archived' },
     ]
 
     for (const filter of filters) {
       const expected = made
-        .filter((job) => Object.entries(filter).every(([key, value]) => job[key as keyof JobFilter] === value))
+        .filter((job) =>
+          Object.entries(filter).every(([key, value]) =>
+            key === 'queues' ? (value as string[]).includes(job.queue) : job[key as 'queue'] === value,
+          ),
+        )
         .map(({ id }) => id)
         .sort(newestFirst)
       expect(await walk((page) => store.listJobs(filter, page), 4), JSON.stringify(filter)).toEqual(expected)

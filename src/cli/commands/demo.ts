@@ -6,7 +6,8 @@ import { tellStory } from '../demo/story.js'
 export function demoCommand(program: Command): void {
   runs(
     subcommand(program, 'demo', 'deliver real webhooks to a broken receiver, look at the dead, bring them back'),
-    async ({ url, out }) => {
+    async ({ database, out }) => {
+      const { url } = database()
       const isLive = process.stdout.isTTY === true
       const ok = await tellStory(url, {
         line: (text = '') => process.stdout.write(isLive ? `\r\x1b[K${text}\n` : `${text}\n`),
@@ -19,6 +20,6 @@ export function demoCommand(program: Command): void {
         process.exitCode = 1
       }
     },
-    { needsSchema: false },
+    { needsSchema: false, needs: 'database' },
   )
 }

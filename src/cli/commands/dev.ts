@@ -12,7 +12,8 @@ export function devCommand(program: Command): void {
       'dev [module]',
       'a database of this folder and a worker on it: yours, or one that delivers webhooks to a broken receiver',
     ),
-    async ({ client, out, close }, module) => {
+    async ({ database, out, close }, module) => {
+      const client = database().spillway
       const traffic = module === undefined ? await startTraffic(client, (line) => out.note(line)) : undefined
       const config = traffic?.config ?? (await loadWorker(module!))
       const code = await workUntilStopped(client, out, config, module !== undefined)
@@ -20,5 +21,6 @@ export function devCommand(program: Command): void {
       await close()
       process.exit(code)
     },
+    { needs: 'database' },
   )
 }

@@ -11,8 +11,8 @@ export function doctorCommand(program: Command): void {
       'after',
       '\nExit codes: 0 nothing is wrong, 1 something is, 5 the database cannot be reached.\n\nExample:\n  spillway doctor --json',
     ),
-    async ({ client, out }) => {
-      const { ok, findings, diagnosis } = await client.doctor()
+    async ({ database, out }) => {
+      const { ok, findings, diagnosis } = await database().spillway.doctor()
       if (!ok) process.exitCode = 1
       if (out.isJson) return out.document({ ok, findings, diagnosis })
       if (diagnosis !== null) {

@@ -4,7 +4,9 @@ import type { Acted } from '../../store/store.js'
 import { showActed } from '../acted.js'
 import { jsonFrom, timeAhead, whole } from '../arguments.js'
 import { runs, subcommand } from '../command.js'
+import { canAsk, confirm } from '../confirm.js'
 import { given } from '../dead-letter-filters.js'
+import { oneLine } from '../shown.js'
 
 interface EditFlags {
   readonly payload?: string
@@ -23,7 +25,7 @@ interface CloneFlags extends EditFlags {
   readonly deadline?: Date
 }
 
-/** `spillway jobs kill|clone|edit` */
+/** `spillway jobs kill|purge|clone|edit` */
 export function editCommands(jobs: Command): void {
   runs<{ reason?: string }>(
     subcommand(jobs, 'kill <id>', 'give up a job that waits or is held: it becomes a dead letter').option(
@@ -32,6 +34,16 @@ export function editCommands(jobs: Command): void {
     ),
     async ({ client, out, options }, id) =>
       showActed(out, 'killed', await client.jobs.kill(id!, { reason: options.reason })),
+  )
+
+  runs<{ reason?: string; yes?: boolean }>(
+    subcommand(jobs, 'purge <id>', 'delete a job that has ended or is held, for good; there is no way back')
+      .option('--reason <text>', 'why; kept in the audit log')
+      .option('--yes', 'on a terminal: do not ask'),
+    async ({ client, out, options }, id) => {
+      if (options.yes !== true && canAsk(out)) await confirm(`delete job ${oneLine(id!, 40)} for good?`)
+      showActed(out, 'purged', await client.jobs.purge(id!, { reason: options.reason }))
+    },
   )
 
   runs<CloneFlags>(

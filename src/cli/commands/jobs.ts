@@ -10,6 +10,7 @@ import { type RetryFlags, retryFlags, retryOptions } from '../retry-flags.js'
 import { oneLine } from '../shown.js'
 import { jobsBulkCommands } from './jobs-bulk.js'
 import { editCommands } from './jobs-edit.js'
+import { whyCommand } from './jobs-why.js'
 
 const WAITS: ReadonlySet<JobState> = new Set(['available', 'scheduled', 'retryable'] as const)
 
@@ -111,6 +112,7 @@ export function jobsCommand(program: Command): void {
     },
   )
 
+  whyCommand(jobs)
   editCommands(jobs)
   jobsBulkCommands(jobs)
 }

@@ -21,7 +21,8 @@ export function migrateCommand(program: Command): void {
     )
   runs<MigrateFlags>(
     command,
-    async ({ client, out, options }) => {
+    async ({ database, out, options }) => {
+      const client = database().spillway
       if (options.sql) return printPending(options.schema ?? 'spillway', await client.schemaStatus())
       if (options.status) return showStatus(out, await client.schemaStatus())
       const { applied, version } = await client.migrate()
@@ -31,7 +32,7 @@ export function migrateCommand(program: Command): void {
         `schema "${options.schema ?? 'spillway'}" is at version ${version}${applied.length === 0 ? '; nothing was to be done' : ''}`,
       )
     },
-    { needsSchema: false, instead: printScript },
+    { needsSchema: false, needs: 'database', instead: printScript },
   )
 }
 

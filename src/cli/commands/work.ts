@@ -19,7 +19,7 @@ export function workCommand(program: Command): void {
         'after',
         '\nThe module says `export default { queues, jobs: [definition.handle(…)], onDeath? }`.\n\nExample:\n  spillway work ./worker.mjs',
       ),
-    async ({ client, out, options, close }, module) => {
+    async ({ database, out, options, close }, module) => {
       const { metricsPort, metricsHost } = options
       const config = await loadWorker(module!)
       const onListening = (url: string) => {
@@ -28,12 +28,12 @@ export function workCommand(program: Command): void {
       }
       const metrics = { port: metricsPort ?? 0, host: metricsHost, onListening }
       const served = metricsPort === undefined ? config : { ...config, metrics }
-      const code = await workUntilStopped(client, out, served, options.verbose === true)
+      const code = await workUntilStopped(database().spillway, out, served, options.verbose === true)
       await close()
       // A handler that ignores its signal would keep the process, and with it the job, for ever.
       process.exit(code)
     },
-    { tellsTrouble: true },
+    { needs: 'database', tellsTrouble: true },
   )
 }
 

@@ -125,13 +125,32 @@ export function bulk(db: Database, schema: string): Bulk {
       // The note, its audit row and the effect: all or none.
       return perform(() =>
         db.transaction(async (tx) => {
-          const id = await create(tx, bound, act, { phase: 'ended', state: 'done' })
+          const id = await create(tx, bound, act, ENDED)
           const [row] = await tx.run(queries.get, [id])
           const { succeeded, failed } = await batches.actAtOnce(tx, operationOf(row ?? []), numeric)
           const [after] = await tx.run(queries.get, [id])
           return { succeeded, failed: [...unknown, ...failed], operation: shown(operationOf(after ?? [])) }
         }),
       )
+    },
+
+    async actOnOne(id, request, act) {
+      if (!isId(id)) return { refused: 'not_found' }
+      try {
+        return await perform(() =>
+          db.transaction(async (tx) => {
+            const operation = await create(tx, { ...request, selector: { ids: [id] } }, act, ENDED)
+            const [row] = await tx.run(queries.get, [operation])
+            const { failed } = await batches.actAtOnce(tx, operationOf(row ?? []), [id])
+            const [refusal] = failed
+            if (refusal) throw new NothingDone(refusal.code)
+            return { operation }
+          }),
+        )
+      } catch (error) {
+        if (error instanceof NothingDone) return { refused: error.why }
+        throw error
+      }
     },
 
     async stepOperation(id, runner) {
@@ -205,6 +224,15 @@ export function bulk(db: Database, schema: string): Bulk {
       await db.run(queries.notify, [channel])
       return shown(await existing(made))
     },
+  }
+}
+
+const ENDED = { phase: 'ended', state: 'done' } as const
+
+/** Takes a refused action back, its note with it; never leaves this file. */
+class NothingDone extends SpillwayError {
+  constructor(readonly why: string) {
+    super('internal', `nothing was done: ${why}`)
   }
 }
 

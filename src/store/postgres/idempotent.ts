@@ -1,11 +1,13 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Idempotent, IdempotentRequest, Notice, StoredAnswer, StoreInTransaction } from '../store.js'
+import { access } from './access.js'
 import { answering } from './answering.js'
 import { archiving } from './archiving.js'
 import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import type { Database } from './database.js'
 import { editing } from './editing.js'
+import { hooking } from './hooking.js'
 import { inspecting } from './inspecting.js'
 import type { Notifier } from './notifier.js'
 import { operating } from './operating.js'
@@ -13,6 +15,7 @@ import { overseeing } from './overseeing.js'
 import { producing } from './producing.js'
 import { quarantining } from './quarantining.js'
 import { idempotencyQueries, type KeptRow } from './queries/idempotency.js'
+import { serving } from './serving.js'
 import { TransactionLane } from './transaction-lane.js'
 import { triaging } from './triaging.js'
 import { undecodables } from './undecodables.js'
@@ -64,6 +67,10 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
       ...triaging(lane, schema),
       ...archiving(lane, schema),
       ...overseeing(lane, schema),
+      ...access(lane, schema),
+      // A question to workers is no effect, and nobody would hear of it before the commit.
+      ...serving(db, schema),
+      ...hooking(lane, schema),
     }
   }
 

@@ -41,10 +41,13 @@ export function inspecting(db: Database, schema: string, lists: Reader = db): In
       return blocked ? { ...job, blocked: blockedOf(blocked) } : job
     },
 
-    async listJobs({ state, queue, kind }, page) {
+    async listJobs({ state, queue, queues, kind }, page) {
       const limit = checkLimit(page.limit)
       const beforeId = page.cursor === undefined ? LARGEST_ID : (decodeCursor(page.cursor, [ID])[0] as string)
-      const rows = await readerOf(state).run(...jobs.list({ state, queue, kind, beforeId, limit: limit + 1 }), READ)
+      const rows = await readerOf(state).run(
+        ...jobs.list({ state, queue, queues, kind, beforeId, limit: limit + 1 }),
+        READ,
+      )
       return pageOf(rows, limit, ([id]) => [id])
     },
 
@@ -72,6 +75,11 @@ export function inspecting(db: Database, schema: string, lists: Reader = db): In
         oldestAt: dateOf(oldestAt),
       }))
       return { total: found.reduce((sum, { depth }) => sum + depth, 0), queues: found }
+    },
+
+    async countDlq({ queue, queues = null, kind = null, cause = null }) {
+      const [row] = await db.run(dlq.count, [queue === undefined ? queues : [queue], kind, cause], READ)
+      return Number(row?.[0])
     },
 
     async getQueue(queue) {
@@ -134,9 +142,10 @@ export function inspecting(db: Database, schema: string, lists: Reader = db): In
 }
 
 function listingOf(filter: DlqFilter, start: DlqKey, limit: number): DlqListing {
-  const { queue, kind, tag, reason, cause, ids, since, until } = filter
+  const { queue, queues, kind, tag, reason, cause, ids, since, until } = filter
   return {
     queue,
+    queues,
     kind,
     tag,
     cause,

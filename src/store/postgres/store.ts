@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
 import type { Listening, Notice, Store } from '../store.js'
+import { access } from './access.js'
 import { answering } from './answering.js'
 import { archiving } from './archiving.js'
 import { bulk } from './bulk.js'
@@ -151,6 +152,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...acting(triaging(db, schema)),
     ...acting(archiving(db, schema)),
     ...acting(overseeing(db, schema)),
+    ...acting(access(db, schema)),
     ...acting(idempotent(db, schema, notifier)),
     measure,
     diagnose,

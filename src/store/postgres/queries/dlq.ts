@@ -12,6 +12,7 @@ export interface DlqKey {
 /** What is listed: (dlq_at, id) descending, from below `before` down to `since`. */
 export interface DlqListing {
   readonly queue?: string | undefined
+  readonly queues?: readonly string[] | undefined
   readonly kind?: string | undefined
   readonly tag?: string | undefined
   readonly reason?: string | undefined
@@ -136,6 +137,23 @@ export function dlqQueries(schema: string) {
                 to_timestamp($2::float8 / 1000)) as at) as found`,
 
     /**
+     * Dead letters by queue, kind and cause, counted from their causes and what was not folded into them yet. A cause has
+     * one kind. Reads the causes, at most a thousand for each queue and kind.
+     */
+    count: sql<[queues: readonly string[] | null, kind: string | null, cause: string | null], [n: string]>`
+      select coalesce(sum(n), 0)
+        from (select count as n
+                from ${causes}
+               where ($1::text[] is null or queue = any ($1)) and ($2::text is null or kind = $2)
+                 and ($3::text is null or cause = $3)
+              union all
+              select d.n
+                from ${deltas} d
+               where ($1::text[] is null or d.queue = any ($1)) and ($3::text is null or d.cause = $3)
+                 and ($2::text is null or exists (select from ${causes} c
+                                                   where c.queue = d.queue and c.cause = d.cause and c.kind = $2))) as changes`,
+
+    /**
      * Dead letters by queue, counted from their causes: exact, without reading them. Index: dlq_by_queue for the oldest
      * of each.
      */
@@ -221,9 +239,10 @@ function range(column: string | undefined, value: Fragment | undefined, alias: s
 }
 
 function filtersOf(where: Conditions, alias: string, listing: Omit<Partial<DlqListing>, 'limit'>): Fragment[] {
-  const { ids, tag, queue, kind, reason, cause } = listing
+  const { ids, tag, queue, queues, kind, reason, cause } = listing
   return [
     ...(ids === undefined ? [] : [fragment`${new Fragment(alias)}.id = any (${where.value(ids, 'bigint[]')})`]),
+    ...(queues === undefined ? [] : [fragment`${new Fragment(alias)}.queue = any (${where.value(queues, 'text[]')})`]),
     ...(tag === undefined ? [] : [fragment`${where.value(tag)} = any (${new Fragment(alias)}.tags)`]),
     ...equalities(where, alias, { queue, kind, dlq_reason: reason, cause }),
   ]

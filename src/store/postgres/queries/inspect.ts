@@ -93,6 +93,7 @@ const PLACES: readonly Place[] = [
 export interface JobListing {
   readonly state?: JobState | undefined
   readonly queue?: string | undefined
+  readonly queues?: readonly string[] | undefined
   readonly kind?: string | undefined
   readonly beforeId: string
   readonly limit: number
@@ -134,13 +135,14 @@ export function inspectQueries(schema: string) {
      * to choose for any value, would walk a million rows for a queue that has none.
      */
     list(listing: JobListing): [Statement<unknown[], JobRow>, unknown[]] {
-      const { state, queue, kind, beforeId, limit } = listing
+      const { state, queue, queues, kind, beforeId, limit } = listing
       const where = new Conditions([beforeId, limit])
       const values = {
         ...(queue === undefined ? {} : { queue: where.value(queue) }),
         ...(kind === undefined ? {} : { kind: where.value(kind) }),
       }
       const equal = Object.entries(values).map(([column, value]) => fragment`j.${new Fragment(column)} = ${value}`)
+      if (queues !== undefined) equal.push(fragment`j.queue = any (${where.value(queues, 'text[]')})`)
       const stateMatches = state === undefined ? undefined : where.compare('j.state =', state)
       const places = PLACES.filter((place) => state === undefined || place.states.includes(state))
       const parts = places.flatMap((place) => {

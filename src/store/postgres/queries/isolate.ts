@@ -45,6 +45,8 @@ const TABLES = [
   'dlq_triage',
   'cause_triage',
   'cold_archive',
+  'api_tokens',
+  'masked_paths',
 ] as const
 
 export function isolateQueries(schema: string) {

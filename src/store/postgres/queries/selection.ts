@@ -212,7 +212,7 @@ function filters(
   selector: Selector,
   source: Source,
 ): { lead: Lead | undefined; others: Fragment[] } {
-  const { cause, tag, kind, reason, queue, error, since, until } = selector
+  const { cause, tag, kind, reason, queue, queues, error, since, until } = selector
   const columns = [
     ['cause', cause],
     ['kind', kind],
@@ -235,6 +235,7 @@ function filters(
   for (const column of columns) {
     if (column !== leading && column[1] !== undefined) others.push(where.compare(`d.${column[0]} =`, column[1]))
   }
+  if (queues !== undefined) others.push(fragment`d.queue = any (${where.value(queues, 'text[]')})`)
   if (tag !== undefined && lead?.kind !== 'tag') others.push(fragment`${where.value(tag)} = any (d.tags)`)
   if (error !== undefined) {
     const pattern = where.value(`%${error.replace(/[\\%_]/g, '\\$&')}%`)

@@ -33,6 +33,8 @@ const TIMES = {
   webhooks: ['digest_at', 'held_until', 'created_at', 'updated_at'],
   deliveries: ['next_at', 'created_at', 'ended_at'],
   audit_log: ['at'],
+  api_tokens: ['created_at', 'expires_at', 'revoked_at', 'last_used_at'],
+  masked_paths: ['created_at'],
   operations: ['cursor_at', 'next_at', 'canary_until', 'created_at', 'started_at', 'finished_at', 'runner_until'],
   idempotency_keys: ['created_at'],
   payload_versions: ['edited_at'],

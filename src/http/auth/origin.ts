@@ -1,0 +1,32 @@
+import { SpillwayError } from '../../job/errors.js'
+
+const OWN_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]'])
+
+/**
+ * Keeps pages of other origins out of a server that is open on the loopback interface: a browser says where a request
+ * comes from, and under which name it knows the server. Another name than a loopback one is a rebound DNS entry.
+ *
+ * @throws `cross_origin`
+ */
+export function checkOrigin(request: Request, url: URL): void {
+  const host = (request.headers.get('host') ?? url.host).toLowerCase()
+  const name = host.replace(/:\d{1,5}$/, '')
+  if (!OWN_HOSTS.has(name)) {
+    throw refused(`as ${JSON.stringify(host.slice(0, 100))}`, 'it answers only as 127.0.0.1, localhost and [::1]')
+  }
+  const origin = request.headers.get('origin')
+  if (origin !== null && origin.toLowerCase() !== `http://${host}`) {
+    throw refused(`to a page of ${JSON.stringify(origin.slice(0, 100))}`, 'only its own pages may ask')
+  }
+  const site = request.headers.get('sec-fetch-site')
+  if (site !== null && site !== 'same-origin' && site !== 'none') {
+    throw refused(`to a page of another site (${site.slice(0, 20)})`, 'only its own pages may ask')
+  }
+}
+
+function refused(what: string, why: string): SpillwayError {
+  return new SpillwayError(
+    'cross_origin',
+    `this server is open to this machine and does not answer ${what}: ${why}; with tokens (--auth) it does`,
+  )
+}

@@ -1,0 +1,106 @@
+import { InvalidStateError, SpillwayError } from '../../job/errors.js'
+import { decodePayload } from '../../job/payload.js'
+import { acting, type Call, type Handlers, need } from '../call.js'
+import type { heldRoutes } from '../contract/held.js'
+import { defined } from '../defined.js'
+import { checkQueue, jobFor, narrowed, noJob, reaches, wholeStore } from '../scope.js'
+
+export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
+  async listQuarantine(call, { query }) {
+    const page = await call.client.quarantine.list(query)
+    return { ...page, items: page.items.filter(({ queue }) => reaches(call.principal, queue)) }
+  },
+
+  async getQuarantined(call, { params, query }) {
+    const { fingerprint } = params
+    const payload = query.include_payload === true
+    if (payload) need(call, 'payload:read')
+    const found = await call.client.quarantine.get(fingerprint)
+    if (found === undefined || !reaches(call.principal, found.queue)) throw noFingerprint(fingerprint)
+    const jobs = found.jobs.filter(({ queue }) => reaches(call.principal, queue))
+    if (!payload) return { ...found, jobs }
+    await call.client.audit.note('reveal_payload', { fingerprint }, acting(call))
+    const { payloadText, ...detail } = {
+      payloadText: undefined,
+      ...(await call.client.quarantine.get(fingerprint, { payload })),
+    }
+    const decoded = payloadText === undefined ? undefined : decodePayload(payloadText, { bigint: true })
+    const shown = decoded?.ok ? { payload: call.views.masker.mask(decoded.value) } : {}
+    return { ...found, ...detail, jobs, ...shown }
+  },
+
+  async releaseQuarantined(call, { params, body }) {
+    wholeStore(call)
+    const { canary } = body
+    return call.client.quarantine.release(params.fingerprint, { ...defined({ canary }), ...acting(call, body) })
+  },
+
+  async listUndecodable(call, { query }) {
+    const { limit, cursor, ...filter } = query
+    const wanted = { ...defined(narrowed(call, filter)), state: 'undecodable' } as const
+    const page = await call.client.jobs.list(wanted, { limit, cursor })
+    return { ...page, items: page.items.map((job) => call.views.job(job)) }
+  },
+
+  async checkUndecodable(call, { body }) {
+    const check = await call.client.undecodable.check(selectorOf(call, body))
+    const text = (it: string) => call.views.masker.text(it)
+    const groups = check.groups.map((group) => ({
+      ...group,
+      samples: group.samples.map((it) => ({ ...it, message: text(it.message) })),
+    }))
+    return { ...check, groups }
+  },
+
+  async releaseUndecodable(call, { body }) {
+    const { force, reason, ...selector } = body
+    return call.client.undecodable.release(selectorOf(call, selector), {
+      ...defined({ force }),
+      ...acting(call, { reason }),
+    })
+  },
+
+  async releaseJob(call, { params, body }) {
+    const { id } = params
+    const job = await jobFor(call, id, { payload: false })
+    if (job === undefined) throw noJob(id)
+    const { force } = body
+    const { failed } =
+      job.state === 'undecodable'
+        ? await call.client.undecodable.release(id, { ...defined({ force }), ...acting(call, body) })
+        : job.state === 'quarantined'
+          ? await call.client.quarantine.releaseIds([id], acting(call, body))
+          : refused(id, job.state)
+    const [refusal] = failed
+    if (refusal !== undefined) throw new SpillwayError(refusal.code as SpillwayError['code'], refusal.message)
+    return { id, state: 'available', changed: true }
+  },
+}
+
+function refused(id: string, state: ConstructorParameters<typeof InvalidStateError>[1]): never {
+  throw new InvalidStateError(id, state, 'release', ['quarantined', 'undecodable'])
+}
+
+type HeldSelector = {
+  queue?: string | undefined
+  kind?: string | undefined
+  ids?: string[] | undefined
+  all?: boolean | undefined
+}
+
+/** Of a token of several queues one has to be named. */
+function selectorOf(call: Call, { queue, kind, ids, all }: HeldSelector) {
+  checkQueue(call, queue)
+  const { queues } = call.principal
+  if (queues !== null && queue === undefined && queues.length > 1) {
+    throw new SpillwayError('selector_refused', `cannot do this without a queue: name one of ${queues.join(', ')}`)
+  }
+  return defined({ queue: queue ?? queues?.[0], kind, ids, all })
+}
+
+function noFingerprint(fingerprint: string): SpillwayError {
+  return new SpillwayError(
+    'not_found',
+    `no fingerprint ${JSON.stringify(fingerprint.slice(0, 40))}; GET /quarantine lists them`,
+  )
+}

@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest'
+import { describeStore } from '../support/store.js'
+import { apiOn } from './api.js'
+
+const of = (items: { id: string }[]) => items.map(({ id }) => id).sort()
+
+describeStore('a token of some queues', ({ store, given }) => {
+  const api = apiOn(store, { access: { tokens: true } })
+  const tokenOf = async (...queues: string[]) =>
+    (await api.client.tokens.create({ name: 'ann', role: 'admin', queues })).secret
+
+  it('sees the jobs, dead letters, causes, workers and counts of those alone', async () => {
+    const [mine] = await given.jobs(1, { state: 'archived', queue: 'mine', tags: ['t'], kind: 'k' })
+    const [also] = await given.jobs(1, { state: 'archived', queue: 'also', tags: ['t'], kind: 'k' })
+    await given.jobs(3, { state: 'archived', queue: 'theirs', tags: ['t'], kind: 'k' })
+    await given.jobs(2, { queue: 'theirs' })
+    await given.worker({ queues: ['theirs'] })
+    await given.worker({ queues: ['mine', 'theirs'] })
+
+    for (const [token, ids] of [
+      [await tokenOf('mine'), [mine]],
+      [await tokenOf('mine', 'also'), [mine, also].sort()],
+    ] as const) {
+      for (const line of [
+        '/jobs',
+        '/jobs?state=archived',
+        '/jobs?kind=k',
+        '/dlq',
+        '/dlq?tag=t',
+        '/dlq?kind=k',
+        '/dlq?q=failed',
+      ]) {
+        const { body } = await api(`GET ${line}`, { token })
+        expect(of(body.items), line).toEqual(ids)
+        expect(body.total?.count ?? ids.length, line).toBe(ids.length)
+      }
+      expect((await api('GET /dlq/depth', { token })).body.total).toBe(ids.length)
+      expect((await api('GET /dlq/groups', { token })).body.items).toHaveLength(ids.length)
+      expect((await api('GET /jobs/counts', { token })).body.archived).toBe(ids.length)
+      expect((await api('GET /workers', { token })).body.items).toHaveLength(1)
+      const queues = (await api('GET /queues', { token })).body.items.map((it: { queue: string }) => it.queue)
+      expect(queues).not.toContain('theirs')
+      expect((await api('GET //metrics', { token })).text).not.toContain('theirs')
+      expect((await api('POST /dlq/export', { token })).text.trim().split('\n')).toHaveLength(ids.length)
+    }
+  })
+
+  it('finds no job of another queue, and moves none', async () => {
+    const theirs = (await given.job({ state: 'archived', queue: 'theirs' })).id
+    const mine = (await given.job({ state: 'archived', queue: 'mine' })).id
+    const token = await tokenOf('mine')
+
+    for (const line of [
+      `GET /jobs/${theirs}`,
+      `GET /jobs/${theirs}?include_payload=true`,
+      `GET /jobs/${theirs}/why`,
+      `GET /jobs/${theirs}/history`,
+      `GET /jobs/${theirs}/payloads`,
+      `GET /dlq/${theirs}`,
+      `POST /dlq/${theirs}/retry`,
+      `POST /dlq/${theirs}/discard`,
+      `DELETE /dlq/${theirs}`,
+      `DELETE /jobs/${theirs}`,
+      `POST /jobs/${theirs}/retry`,
+    ]) {
+      expect(await api(line, { token }), line).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    }
+    const named = await api('POST /jobs/actions', { token, key: 'k', body: { action: 'retry', ids: [mine, theirs] } })
+    expect(named.body).toMatchObject({ succeeded: [mine], failed: [{ id: theirs, code: 'not_found' }] })
+    expect(await store.getJob(theirs)).toMatchObject({ state: 'archived' })
+  })
+
+  it('has its bulk work narrowed to them', async () => {
+    await given.jobs(2, { state: 'archived', queue: 'mine' })
+    await given.jobs(2, { state: 'archived', queue: 'also' })
+    await given.jobs(3, { state: 'archived', queue: 'theirs' })
+
+    for (const [token, count] of [
+      [await tokenOf('mine'), 2],
+      [await tokenOf('mine', 'also'), 4],
+    ] as const) {
+      const { body } = await api('POST /dlq/bulk-retry', { token, body: { selector: { all: true }, dry_run: true } })
+      expect(await api.client.operations.run(body.id)).toMatchObject({ matched: count })
+    }
+    const token = await tokenOf('mine', 'also')
+    const purge = await api('POST /dlq/bulk-purge', { token, body: { selector: { kind: 'test' } } })
+    expect(await api.client.operations.run(purge.body.id)).toMatchObject({
+      state: 'done',
+      succeeded: 4,
+      newerLeftAlone: 0,
+    })
+    expect((await store.dlqDepth()).queues).toMatchObject([{ queue: 'theirs', depth: 3 }])
+  })
+
+  it('is refused where it names another queue', async () => {
+    const { id } = await given.job({ state: 'archived', queue: 'mine' })
+    const token = await tokenOf('mine')
+
+    for (const [line, body] of [
+      ['GET /jobs?queue=theirs', undefined],
+      ['GET /dlq?queue=theirs', undefined],
+      ['GET /dlq/depth?queue=theirs', undefined],
+      ['GET /queues/theirs', undefined],
+      ['POST /jobs', { kind: 'k', queue: 'theirs' }],
+      ['POST /jobs', { kind: 'k' }],
+      [`POST /dlq/${id}/retry`, { queue: 'theirs' }],
+      [`PATCH /jobs/${id}`, { queue: 'theirs' }],
+      ['POST /dlq/bulk-retry', { selector: { queue: 'theirs' } }],
+      ['POST /dlq/bulk-retry', { selector: { queues: ['mine', 'theirs'], all: true } }],
+      ['POST /dlq/bulk-retry', { selector: { queue: 'mine' }, overrides: { queue: 'theirs' } }],
+      ['POST /queues/theirs/pause', {}],
+      ['POST /tokens', { name: 'x' }],
+      ['POST /masking', { path: 'a' }],
+      ['DELETE /masking/a', undefined],
+    ] as const) {
+      expect(await api(line, { token, body }), line).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    }
+    expect(await store.getJob(id)).toMatchObject({ state: 'archived', queue: 'mine' })
+  })
+
+  it('knows of no operation and no deed on other queues', async () => {
+    const root = (await api.client.tokens.create({ name: 'root', role: 'admin' })).secret
+    const theirs = (await api('POST /dlq/bulk-discard', { token: root, body: { selector: { queue: 'theirs' } } })).body
+      .id
+    const all = (await api('POST /dlq/bulk-discard', { token: root, body: { selector: { all: true } } })).body.id
+    const mine = (await api('POST /dlq/bulk-discard', { token: root, body: { selector: { queue: 'mine' } } })).body.id
+    await api('POST /queues/theirs/pause', { token: root })
+    await api('POST /queues/mine/pause', { token: root })
+    const token = await tokenOf('mine')
+
+    expect(of((await api('GET /operations', { token })).body.items)).toEqual([mine])
+    for (const id of [theirs, all]) {
+      expect((await api(`GET /operations/${id}`, { token })).status).toBe(404)
+      expect((await api(`GET /operations/${id}/rows`, { token })).status).toBe(404)
+      expect((await api(`POST /operations/${id}/cancel`, { token })).status).toBe(404)
+      expect((await api('POST /dlq/bulk-discard', { token, body: { preview: id } })).status).toBe(404)
+    }
+    const deeds = (await api('GET /audit?action=pause_queue', { token })).body.items
+    expect(deeds.map((it: { target: { queue: string } }) => it.target.queue)).toEqual(['mine'])
+  })
+})
