@@ -22,7 +22,7 @@ const plain =
 const among = (line: string, body?: object): Make => {
   return async (around) => {
     await around.given.job({ ...archived, tags: ['t'] })
-    await around.given.worker({ queues: ['q'] })
+    await around.given.worker({ queues: ['q'], kinds: ['other@1'] })
     await operation(around, 'done')
     await around.api.client.tokens.create({ name: 'a' })
     await around.api.client.masking.add('a.b')
@@ -131,7 +131,7 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
 
   meta: plain('GET /meta'),
   listWorkers: async ({ given }) => {
-    await given.worker({ queues: ['q'] })
+    await given.worker({ queues: ['q'], kinds: ['other@1'] })
     return { line: 'GET /workers' }
   },
   listAudit: async (around) => {

@@ -101,7 +101,8 @@ export class RemoteWebhooks extends Webhooks {
 
   override async get(id: string): Promise<Webhook | undefined> {
     try {
-      return fromWire(await this.api.getWebhook({ params: { id } }))
+      const found: Webhook = fromWire(await this.api.getWebhook({ params: { id } }))
+      return found
     } catch (error) {
       if (isSpillwayError(error) && (error.code === 'not_found' || error.code === 'route_not_found')) return undefined
       throw error
