@@ -119,6 +119,8 @@ describeStore(
 
     async function someOfEverything(): Promise<Pool> {
       const jobs = await someJobs(given, 6)
+      // Workers without a process would be asked about held payloads, and waited for.
+      await db.run({ name: 'serving nothing', text: `update spillway.workers set kinds = '{}'` }, [])
       const begin = async () => (await api.client.dlq.discardMany({ queue: 'q', kind: 'none' }, {})).id
       const [running, paused, done] = [
         [await begin(), await begin()],
