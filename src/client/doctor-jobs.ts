@@ -121,4 +121,4 @@ export function maintenanceFindings({ measures, queues }: TableDiagnosis, now: D
 }
 
 /** Duties that run whether or not there is anything to do. */
-const ON_SCHEDULE: ReadonlySet<string> = new Set(['rescue', 'retain'])
+const ON_SCHEDULE: ReadonlySet<string> = new Set(['rescue', 'retain', 'retain_dlq', 'retain_held', 'forget'])

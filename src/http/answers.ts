@@ -171,6 +171,7 @@ export const operation = z
     succeeded: count,
     skipped: count,
     failed: count,
+    vanished: count.describe('Of the skipped: rows that others moved between counting and moving'),
     newer_left_alone: count,
     rate: z.number().nullable(),
     max_waiting: count,
@@ -210,6 +211,21 @@ export const depth = z
   })
   .meta({ id: 'Depth' })
 
+const triage = z.object({
+  acknowledged_at: when.nullable(),
+  acknowledged_by: z.string().nullable(),
+  note: z.string().nullable(),
+  noted_at: when.nullable(),
+  noted_by: z.string().nullable(),
+  muted_until: when.nullable(),
+  muted_at: when.nullable(),
+  muted_by: z.string().nullable(),
+  resolved_at: when.nullable(),
+  resolved_by: z.string().nullable(),
+  link: z.string().nullable(),
+  regressed_at: when.nullable(),
+})
+
 export const group = z
   .object({
     queue: z.string(),
@@ -223,6 +239,10 @@ export const group = z
     last_at: when,
     sample_id: z.string().nullable(),
     trend: z.array(count).describe('Arrivals in each of the last 24 hours, the current one last'),
+    status: z.enum(['new', 'acknowledged', 'muted', 'resolved', 'regressed']),
+    triage: triage.nullable(),
+    regressed_at: when.nullable().describe('When it failed again after it was resolved'),
+    unreviewed: count.describe('Dead letters that nobody has looked at; at most 2000 later deaths are counted'),
   })
   .meta({ id: 'DlqGroup' })
 
@@ -252,6 +272,7 @@ export const queue = z
         dlq: keptFor,
         bin: keptFor,
         held: keptFor,
+        archive: keptFor,
       }),
       dlq_max_rows: count.nullable(),
       keep_unreviewed: z.boolean(),

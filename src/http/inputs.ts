@@ -149,7 +149,7 @@ const kept = duration.nullable().optional()
 export const policyBody = z.strictObject({
   dlq_enabled: z.boolean().optional(),
   retention: z
-    .strictObject({ completed: kept, failed: kept, cancelled: kept, dlq: kept, bin: kept, held: kept })
+    .strictObject({ completed: kept, failed: kept, cancelled: kept, dlq: kept, bin: kept, held: kept, archive: kept })
     .optional(),
   retention_ms: z.number().int().min(0).nullable().optional().describe('Of completed, failed and cancelled jobs'),
   dlq_retention: kept,

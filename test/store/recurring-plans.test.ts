@@ -59,7 +59,7 @@ const RECURRING: readonly (readonly [string, { readonly text: string }, readonly
 
 /** Tables that grow with the work; the others have a row for each queue, worker, cause or duty. */
 const LARGE =
-  /Seq Scan on (?!.*(job_ids|quarantine|worker_tasks|event_head|webhooks|deliveries|unserved_kinds|_causes|cause_|queues|workers|leaders|duties|control|ring_state|operations|aborts|requests|crashes|counters|ended_workers|idempotency_keys|event_outbox|pg_))/
+  /Seq Scan on (?!.*(job_ids|quarantine|worker_tasks|counter_totals|dlq_warnings|event_head|webhooks|deliveries|unserved_kinds|_causes|cause_|queues|workers|leaders|duties|control|ring_state|operations|aborts|requests|crashes|counters|ended_workers|idempotency_keys|event_outbox|pg_))/
 
 /** With a million rows the planner reads empty partitions whole, and may. */
 const MANY = /rows=\d{5,} /

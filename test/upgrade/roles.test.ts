@@ -95,6 +95,29 @@ describe('least-privilege roles', () => {
     expect(trouble).toEqual([])
   })
 
+  it('let the worker keep caps and write the archive, and who serves triage, restore, prune and set limits', async () => {
+    const store = postgresStore({ url: as(url, 'work') })
+    onTestFinished(() => store.close())
+    const spillway = opened('serve')
+    const old = new Date(Date.now() - 60 * 86_400_000)
+    await spillway.queues.set('capped', { dlqMaxRows: 1, coldArchive: true, keepUnreviewed: true })
+    const [first = ''] = await given.jobs(2, { state: 'archived', queue: 'capped', dlqAt: old, retainFrom: old })
+
+    const { evicted, dlq } = await store.retain(1_000)
+    await spillway.archive.restore(first)
+    await spillway.dlq.ack(first)
+    await spillway.dlq.resolve({ queue: 'capped', cause: 'cause-of-test' })
+    await spillway.duties.pause('retain')
+    await spillway.duties.resume('retain')
+    await spillway.rings.set('ready', { rotateRows: 20_000 })
+
+    expect([evicted, dlq]).toEqual([1, 0])
+    expect((await spillway.audit.list({ action: 'dlq_nearly_full' })).items).toHaveLength(1)
+    await expect(spillway.archive.prune('2020-01')).rejects.toMatchObject({ code: 'not_found' })
+    await spillway.dlq.purgeMany({ queue: 'capped' }).then((purge) => purge.done())
+    await spillway.queues.set('capped', { dlqMaxRows: null })
+  })
+
   it('let the worker do every duty, and drop partitions that it does not own', async () => {
     const store = postgresStore({ url: as(url, 'work') })
     onTestFinished(() => store.close())

@@ -4,9 +4,7 @@ import type { Acted } from '../../store/store.js'
 import { showActed } from '../acted.js'
 import { jsonFrom, timeAhead, whole } from '../arguments.js'
 import { runs, subcommand } from '../command.js'
-import { canAsk, confirm } from '../confirm.js'
 import { given } from '../dead-letter-filters.js'
-import { oneLine } from '../shown.js'
 
 interface EditFlags {
   readonly payload?: string
@@ -34,16 +32,6 @@ export function editCommands(jobs: Command): void {
     ),
     async ({ client, out, options }, id) =>
       showActed(out, 'killed', await client.jobs.kill(id!, { reason: options.reason })),
-  )
-
-  runs<{ reason?: string; yes?: boolean }>(
-    subcommand(jobs, 'purge <id>', 'delete a job that has ended or is held, for good; there is no way back')
-      .option('--reason <text>', 'why; kept in the audit log')
-      .option('--yes', 'on a terminal: do not ask'),
-    async ({ client, out, options }, id) => {
-      if (options.yes !== true && canAsk(out)) await confirm(`delete job ${oneLine(id!, 40)} for good?`)
-      showActed(out, 'purged', await client.jobs.purge(id!, { reason: options.reason }))
-    },
   )
 
   runs<CloneFlags>(

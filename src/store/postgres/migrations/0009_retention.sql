@@ -13,8 +13,11 @@ alter table {{schema}}.ring_state
   add column rotate_rows integer not null default 20000 check (rotate_rows between 100 and 10000000),
   add column rotate_ms integer not null default 10000 check (rotate_ms between 1000 and 86400000);
 
--- Since when it is known that a capped dead-letter queue is nearly full.
-alter table {{schema}}.queues add column dlq_warned_at timestamptz;
+-- When it was last said that a capped dead-letter queue is nearly full. Not on the queue: policy is the operators' to write.
+create table {{schema}}.dlq_warnings (
+  queue text primary key,
+  at timestamptz not null default now()
+);
 
 create index held_age on {{schema}}.held_entries (held_at);
 

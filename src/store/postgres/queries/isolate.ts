@@ -43,6 +43,7 @@ const TABLES = [
   'unserved_kinds',
   'worker_tasks',
   'dlq_triage',
+  'dlq_warnings',
   'cause_triage',
   'cold_archive',
   'api_tokens',

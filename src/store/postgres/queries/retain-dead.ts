@@ -168,24 +168,25 @@ export function retainDeadQueries(schema: string, isArchiving = false) {
 
     /**
      * Writes into the audit log which capped queues are nearly full: when they become so, and once a day while they are.
-     * Locks their rows. Answers how many.
+     * Answers how many.
      */
     warn: sql<[], [warned: string]>`
       with caps as materialized (${capOf(fragment`q.policy ->> 'dlqMaxRows' is not null`)}),
-      changed as (
-        update ${queues} q
-           set dlq_warned_at = case when c.nearly_full then now() end
-          from caps c
-         where c.queue = q.queue
-           and case when c.nearly_full then coalesce(q.dlq_warned_at, '-infinity') < now() - interval '1 day'
-                    else q.dlq_warned_at is not null end
-        returning q.queue, c.depth, c.max_rows, c.nearly_full
+      recovered as (
+        delete from ${table('dlq_warnings')} w using caps c where c.queue = w.queue and not c.nearly_full
+      ),
+      warned as (
+        insert into ${table('dlq_warnings')} as w (queue)
+        select queue from caps where nearly_full order by queue
+        on conflict (queue) do update set at = now() where w.at < now() - interval '1 day'
+        returning queue
       ),
       audited as (
         insert into ${table('audit_log')} (actor, action, target, result)
-        select 'maintenance', 'dlq_nearly_full', json_build_object('queue', queue),
-               json_build_object('depth', depth, 'max_rows', max_rows)
-          from changed where nearly_full
+        select 'maintenance', 'dlq_nearly_full', json_build_object('queue', c.queue),
+               json_build_object('depth', c.depth, 'max_rows', c.max_rows)
+          from caps c
+          join warned w on w.queue = c.queue
         returning 1
       )
       select count(*) from audited`,
