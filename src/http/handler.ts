@@ -29,6 +29,11 @@ export interface HandlerOptions {
   readonly basePath?: string | undefined
   /** `callbacks`: nothing but what answers callbacks, for a place that strangers reach. Default: everything. */
   readonly only?: 'callbacks' | undefined
+  /**
+   * What `/metrics` says of the store, as Prometheus text: `async () => (await spillway.metrics()).text()`. Default: depth
+   * and age of the dead letters, jobs and workers. Tokens that reach some queues only are told of these in any case.
+   */
+  readonly metrics?: (() => Promise<string>) | undefined
   /** Refuses every change. Default: false. */
   readonly readOnly?: boolean | undefined
   /** Places that are hidden besides those of `spillway.masking`. */
@@ -163,7 +168,7 @@ class Api {
       case '/metrics': {
         const principal = await this.authentication.principalOf(request, url, address)
         need({ principal }, 'read')
-        const text = await this.metrics.text(this.options.spillway, principal)
+        const text = await this.metrics.text(this.options.spillway, principal, this.options.metrics)
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } })
       }
       case '/meta':

@@ -27,7 +27,8 @@ export class Metrics {
   }
 
   /** Counts of jobs, dead letters and workers as they are now, and of the answers given since the start. */
-  async text(client: Client, { queues: own }: Principal): Promise<string> {
+  async text(client: Client, { queues: own }: Principal, ofStore?: () => Promise<string>): Promise<string> {
+    if (own === null && ofStore !== undefined) return `${await ofStore()}${this.answers().join('\n')}\n`
     const [queues, depth, workers] = await Promise.all([
       client.queues.list(),
       client.dlq.depthByQueue(),

@@ -32,6 +32,19 @@ describeStore('spillway serve', ({ store, given, url }) => {
     expect(stderr).toContain('stopping')
   })
 
+  it('tells monitoring what a worker would, each metric once', async () => {
+    await given.jobs(3, { state: 'archived', queue: 'q' })
+    const { at, stop } = await serve()
+
+    const text = await (await fetch(`${at}/metrics`)).text()
+    await stop()
+
+    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+    expect(text).toMatch(/^spillway_dlq_unreviewed\{queue="q"\} 3$/m)
+    expect(names).toContain('spillway_http_request_duration_seconds')
+    expect(new Set(names).size).toBe(names.length)
+  })
+
   it('says that it is open, and refuses to be for others', async () => {
     const refused = await spillway('serve', '--host', '0.0.0.0', '--port', '0')
     const { at, running, stop } = await serve('--auth', '--verbose')

@@ -49,6 +49,7 @@ export function serveCommand(program: Command): void {
       const server = await listen({
         ...{ spillway: client, access, readOnly, masks: mask, host },
         port: wanted ?? portOfEnvironment(),
+        metrics: async () => (await client.metrics()).text(),
         onError: (error, requestId) => out.note(`request ${requestId}: ${messageOf(error)}`),
         ...(verbose === true ? { onAnswer: (answer) => out.note(lineOf(answer)) } : {}),
       })
