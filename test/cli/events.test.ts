@@ -37,7 +37,7 @@ describeStore('the command line, of events and webhooks,', ({ given, url }) => {
     expect(table.stdout).toContain(ids[0])
     expect(table.stdout).toContain(`next page: spillway events list --limit 1 --after ${cursor}`)
     expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toContain('died, quarantined, undecodable, released, imported are accepted')
+    expect(wrong.stderr).toContain('died, quarantined, undecodable, released, imported, restored, evicted are accepted')
   })
 
   it('follows events, a document a line, until it is told to stop', async () => {

@@ -1,5 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
-import { chmodSync, closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -18,6 +29,31 @@ export interface StreamingReplica {
   stop(): Promise<void>
 }
 
+const LEFT_OUT = /postmaster\.(pid|opts)$|pgsql_tmp|pg_replslot\/.|pg_stat_tmp\/./
+
+/** Files and databases may go while they are copied; replaying the log makes up for it. */
+function copyLive(from: string, to: string): void {
+  try {
+    mkdirSync(to, { recursive: true })
+    for (const entry of readdirSync(from, { withFileTypes: true })) {
+      const [source, target] = [join(from, entry.name), join(to, entry.name)]
+      if (LEFT_OUT.test(source)) continue
+      if (entry.isDirectory()) copyLive(source, target)
+      else if (entry.isFile()) copyIfThere(source, target)
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+function copyIfThere(from: string, to: string): void {
+  try {
+    copyFileSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
 /** A hot standby of the server at `url`, made of a copy of its files; the server must run on this machine. */
 export async function startReplica(url: string): Promise<StreamingReplica> {
   const base = mkdtempSync(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'spillway-replica-'))
@@ -26,11 +62,7 @@ export async function startReplica(url: string): Promise<StreamingReplica> {
   await onServer(url, async (client) => {
     const { rows } = await client.query<{ folder: string }>(`select current_setting('data_directory') as folder`)
     await client.query(`select pg_backup_start('replica', true)`)
-    cpSync(rows[0]!.folder, data, {
-      recursive: true,
-      // Files of relations may go while they are copied; replaying the log makes up for it.
-      filter: (path) => !/postmaster\.(pid|opts)$|pgsql_tmp|pg_replslot\/.|pg_stat_tmp\/./.test(path),
-    })
+    copyLive(rows[0]!.folder, data)
     const stopped = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
     writeFileSync(join(data, 'backup_label'), stopped.rows[0]!.labelfile)
   })
