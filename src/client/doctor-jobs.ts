@@ -17,14 +17,15 @@ export function jobFindings(tables: TableDiagnosis): Finding[] {
 function waitingFindings({ waiting, measures }: TableDiagnosis): Finding[] {
   const paused = new Set(measures.pausedQueues)
   return waiting.flatMap(({ queue, kind, version, n, oldestSeconds, hasWorker, isServed }): Finding[] => {
-    const what = `${n} jobs of kind ${kind} (version ${version})`
+    const what = `${n} ${n === 1 ? 'job' : 'jobs'} of kind ${kind} (version ${version})`
+    const waits = n === 1 ? 'waits' : 'wait'
     const wait = `the oldest for ${Math.round(oldestSeconds)} s`
     if (paused.has(queue)) return []
     if (!hasWorker) {
       return [
         {
           ...{ code: 'no_worker', severity: oldestSeconds > PATIENCE_S ? 'error' : 'warning' },
-          message: `${what} wait in queue ${queue}, ${wait}, and no living worker takes that queue`,
+          message: `${what} ${waits} in queue ${queue}, ${wait}, and no living worker takes that queue`,
           fix: `start a worker whose \`queues\` names ${queue}: spillway work MODULE`,
         },
       ]
@@ -33,8 +34,8 @@ function waitingFindings({ waiting, measures }: TableDiagnosis): Finding[] {
       return [
         {
           ...{ code: 'kind_unserved', severity: 'error' },
-          message: `${what} wait in queue ${queue}, ${wait}, and no worker of the queue runs this kind and version`,
-          fix: `deploy a worker with a handler for ${kind} version ${version}, or \`spillway dlq move --kind ${kind} --reason …\``,
+          message: `${what} ${waits} in queue ${queue}, ${wait}, and no worker of the queue runs this kind and version`,
+          fix: `deploy a worker with a handler for ${kind} version ${version}; until then its jobs wait, and are given up as no_handler after the \`--unserved-after\` of \`spillway queues get ${queue}\``,
         },
       ]
     }

@@ -11,7 +11,7 @@ describeStore('spillway doctor', ({ given, url }) => {
     const { code, stdout } = await spillway('doctor')
 
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^error {4}no_worker: 1 jobs of kind charge \(version 1\) wait in queue billing/m)
+    expect(stdout).toMatch(/^error {4}no_worker: 1 job of kind charge \(version 1\) waits in queue billing/m)
     expect(stdout).toMatch(/^ +fix: start a worker whose `queues` names billing/m)
     expect(stdout).toMatch(/\n\d+ errors, \d+ warnings\n$/)
   })
