@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -235,14 +236,19 @@ describe('the embedded database', () => {
     const { pid } = postmasterOf(dir)
     const pidFile = join(dir, 'pg18', 'postmaster.pid')
     const text = readFileSync(pidFile, 'utf8')
+    // In one step: whoever reads it meanwhile must not find it empty.
+    const replace = (by: string) => {
+      writeFileSync(`${pidFile}.new`, by)
+      renameSync(`${pidFile}.new`, pidFile)
+    }
     // As if it were still starting.
-    writeFileSync(pidFile, text.replace(/ready\s*/, 'starting\n'))
+    replace(text.replace(/ready\s*/, 'starting\n'))
 
     const waiting = client(dir)
     await until('it waits under the lock', 30_000, () => existsSync(join(dir, 'start.lock')))
     await sleep(500)
     expect(readFileSync(pidFile, 'utf8')).toContain('starting')
-    writeFileSync(pidFile, text)
+    replace(text)
 
     expect((await waiting.answer).started).toBe(false)
     expect(postmasterOf(dir).pid).toBe(pid)
