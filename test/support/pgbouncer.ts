@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ended } from './child-server.js'
 import { until } from './patience.js'
 import { onServer } from './server.js'
 
@@ -73,16 +74,10 @@ server_idle_timeout = 2
     url: pooled,
     log: () => written,
     async stop() {
-      await ended(child)
+      await ended(child, 'SIGTERM')
       rmSync(dir, { recursive: true, force: true })
     },
   }
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  if (child.exitCode === null && child.signalCode === null) await exited
 }
 
 function freePort(): Promise<number> {

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBinaries } from '../../src/embedded/binaries.js'
 import { chooseLauncher } from '../../src/embedded/launcher.js'
+import { ended } from './child-server.js'
 import { until } from './patience.js'
 import { onServer } from './server.js'
 
@@ -99,16 +100,10 @@ export async function startReplica(url: string): Promise<StreamingReplica> {
     pause: async () => void (await at('select pg_wal_replay_pause()')),
     resume: async () => void (await at('select pg_wal_replay_resume()')),
     async stop() {
-      await ended(child)
+      await ended(child, 'SIGINT')
       rmSync(base, { recursive: true, force: true })
     },
   }
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGINT')
-  if (child.exitCode === null && child.signalCode === null) await exited
 }
 
 function freePort(): Promise<number> {
