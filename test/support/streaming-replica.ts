@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import {
   chmodSync,
   closeSync,
@@ -11,11 +10,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBinaries } from '../../src/embedded/binaries.js'
+import { freePort } from '../../src/embedded/free-port.js'
 import { chooseLauncher } from '../../src/embedded/launcher.js'
 import { ended } from './child-server.js'
 import { until } from './patience.js'
@@ -104,15 +102,4 @@ export async function startReplica(url: string): Promise<StreamingReplica> {
       rmSync(base, { recursive: true, force: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  const server = createServer()
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
