@@ -1,32 +1,48 @@
 import { Spillway } from 'spillway'
-import { factories } from 'spillway/testing'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { factories, type Given } from 'spillway/testing'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Database } from '../../src/store/postgres/database.js'
 import { postgresStore } from '../../src/store/postgres/store.js'
-import { testDatabase } from '../support/database.js'
+import { type OwnServer, startOwnServer } from '../support/own-server.js'
 import { until } from '../support/patience.js'
-import { withDatabase } from '../support/server.js'
+import { onServer } from '../support/server.js'
 import { type StreamingReplica, startReplica } from '../support/streaming-replica.js'
 
-/** On somebody else's server there are no files to copy. */
-const isOurs = !process.env['DATABASE_URL']
-
-describe.runIf(isOurs)('a read replica', () => {
-  const { url, name } = testDatabase()
-  const db = new Database({ url, max: 4, prepare: true })
-  const store = postgresStore({ url })
-  const given = factories(db, 'spillway', store)
+describe('a read replica', () => {
+  let primary: OwnServer
   let replica: StreamingReplica
+  let url: string
   let readUrl: string
-  beforeAll(async () => {
-    replica = await startReplica(inject('server').url)
-    readUrl = withDatabase(replica.url, name)
-  }, 120_000)
+  let given: Given
+  /** What undoes the set-up so far, last first. */
+  const ends: (() => Promise<void>)[] = []
+  let setUp: Promise<void> | undefined
+
+  async function start(): Promise<void> {
+    // Of its own: a copy of a server that others fill meanwhile takes as long as they please to be of one moment.
+    primary = await startOwnServer({ full_page_writes: 'on' })
+    ends.push(() => primary.stop())
+    url = primary.url
+    const store = postgresStore({ url })
+    ends.push(() => store.close())
+    const db = new Database({ url, max: 4, prepare: true })
+    ends.push(() => db.close())
+    await store.migrate()
+    given = factories(db, 'spillway', store)
+    replica = await startReplica(url)
+    ends.push(() => replica.stop())
+    readUrl = replica.url
+  }
+
+  beforeAll(() => {
+    setUp = start()
+    return setUp
+  }, 240_000)
   afterAll(async () => {
-    await store.close()
-    await db.close()
-    await replica?.stop()
-  })
+    // Also what a hook that was given up has started since.
+    await setUp?.catch(() => undefined)
+    for (const end of ends.reverse()) await end()
+  }, 240_000)
 
   const opened = (options: { readUrl?: string; onError?: (error: Error) => void } = {}) => {
     const spillway = new Spillway({ url, readUrl, ...options })
@@ -85,7 +101,7 @@ describe.runIf(isOurs)('a read replica', () => {
     await caughtUp(marker)
     onTestFinished(() => replica.resume())
 
-    // Others write to the same server, and what they wrote is waited for too.
+    // The server writes to its log by itself too, and that is waited for as well.
     await until(
       async () => {
         await replica.pause()
@@ -109,5 +125,15 @@ describe.runIf(isOurs)('a read replica', () => {
     expect(first).toContain(id)
     expect(second).toEqual(first)
     expect(told.filter((it) => it.startsWith('the read replica is not used for now'))).toHaveLength(1)
+  })
+  it('of the tests that does not come up is ended, says what its log says, and leaves nothing on the primary', async () => {
+    const refused = startReplica(url, { settings: { hot_standby: 'off' }, within: '5s' })
+
+    await expect(refused).rejects.toThrow(/cannot start a replica.*Hot standby mode is disabled/s)
+    const left = await onServer(url, (client) =>
+      client.query<{ active: boolean }>('select active from pg_replication_slots'),
+    )
+    // A slot cannot be dropped while its replica runs; the one that is left is the other's.
+    expect(left.rows).toEqual([{ active: true }])
   })
 })

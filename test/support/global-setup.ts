@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startEmbedded } from 'spillway/embedded'
-import { until } from 'spillway/testing'
 import type { TestProject } from 'vitest/node'
 import { postgresStore } from '../../src/store/postgres/store.js'
+import { startOwnServer } from './own-server.js'
 import { onServer, withDatabase } from './server.js'
 
 /** What tests are told of the server that the run has. */
@@ -51,7 +47,9 @@ async function start(): Promise<Run> {
   const prefix = `spillway_test_${randomBytes(4).toString('hex')}`
   const template = `${prefix}_template`
   const given = process.env['DATABASE_URL']
-  const { url, stop } = given ? { url: given, stop: () => dropAll(given, prefix) } : await startServer()
+  const { url, stop } = given
+    ? { url: given, stop: () => dropAll(given, prefix) }
+    : await startOwnServer({ full_page_writes: 'off', max_connections: '300' })
   try {
     await onServer(url, (client) => client.query(`create database ${template}`))
     const store = postgresStore({ url: withDatabase(url, template) })
@@ -64,33 +62,6 @@ async function start(): Promise<Run> {
     throw error
   }
   return { server: { url, template, prefix }, users: 0, stop }
-}
-
-/** A server of the run's own, in a folder of its own. What it holds is thrown away, so the disk need not be waited for. */
-async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const dir = mkdtempSync(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'spillway-tests-'))
-  // Where tests run as root, the server runs as somebody else, who has to get in.
-  chmodSync(dir, 0o755)
-  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '300', autovacuum: 'on' }
-  const database = await startEmbedded({ dir, settings })
-  const data = await onServer(database.url, async (client) => {
-    const { rows } = await client.query<{ data_directory: string }>('show data_directory')
-    return rows[0]?.data_directory as string
-  })
-  return {
-    url: database.url,
-    async stop() {
-      const pidFile = join(data, 'postmaster.pid')
-      const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8').split('\n')[0]) : undefined
-      await database.release()
-      // Not left to the keeper, which waits ten seconds for one more client.
-      if (pid) {
-        process.kill(pid, 'SIGINT')
-        await until(() => !existsSync(pidFile), { within: '20s', what: 'the end of the test server' })
-      }
-      rmSync(dir, { recursive: true, force: true })
-    },
-  }
 }
 
 /** On a server that is somebody else's, only what this run made is dropped. */
