@@ -1,8 +1,7 @@
 import { Spillway } from 'spillway'
-import { createApiClient, listen } from 'spillway/http'
 import { type Bench, expectCount, type Scenario, withProducer, withWorker } from '../bench.js'
 import { fillDead } from '../fill-dead.js'
-import { quantile, type Sample } from '../rows.js'
+import { quantile } from '../rows.js'
 import { SCHEMA } from '../scratch.js'
 import { PER_SECOND, WARM_UP } from './latency.js'
 
@@ -81,66 +80,6 @@ async function freshBeside(bench: Bench, redriving: boolean): Promise<number> {
   } finally {
     await spillway.close()
   }
-}
-
-/** The lists of dead jobs as a console reads them. */
-export const deadLists: Scenario = {
-  rows: ['dlq_list_p95', 'dlq_page_1000_p95', 'dlq_groups', 'dlq_depth'],
-  async run(bench) {
-    const count = bench.quick ? 2_000 : 200_000
-    await dead(bench, count)
-    const spillway = new Spillway({ url: bench.scratch.url, schema: SCHEMA })
-    // Over HTTP, as a console asks, and nothing of it shared between requests.
-    const server = await listen({ spillway, access: 'open', port: 0, freshMs: 0 })
-    const api = createApiClient({ url: server.url })
-    try {
-      const filters = [
-        {},
-        { queue: 'queue-3' },
-        { queue: 'old-queue' },
-        { kind: 'old.kind' },
-        { reason: 'old reason' },
-        { cause: '00000000000000ff' },
-        { tag: 'old' },
-        { tag: 'urgent' },
-      ]
-      const rounds = bench.quick ? 2 : 10
-      const first = await p95(rounds, filters, (filter) => api.listDlq({ query: { ...filter, limit: 50 } }))
-      const skipped = Math.min(50_000, count / 2)
-      const [middle] = await bench.scratch.query<{ id: string }>(
-        `select id from ${SCHEMA}.dlq_entries order by dlq_at desc, id desc offset ${skipped} limit 1`,
-      )
-      const later = { before_id: middle!.id, limit: 50 }
-      const page = await p95(rounds, filters, (filter) => api.listDlq({ query: { ...filter, ...later } }))
-      const groups = await p95(rounds, [{}, { queue: 'queue-3' }], (filter) =>
-        api.dlqGroups({ query: { ...filter, limit: 50 } }),
-      )
-      const depth = await p95(rounds, [{}], () => api.dlqDepth())
-      const settings = { dead: count, filters: filters.length, limit: 50, over: 'http' }
-      return [
-        { name: 'dlq_list_p95', value: first, settings },
-        { name: 'dlq_page_1000_p95', value: page, settings: { ...settings, skipped } },
-        { name: 'dlq_groups', value: groups, settings: { dead: count, quantile: 'p95' } },
-        { name: 'dlq_depth', value: depth, settings: { dead: count, quantile: 'p95' } },
-      ] satisfies Sample[]
-    } finally {
-      await server.stop()
-      await spillway.close()
-    }
-  },
-}
-
-async function p95<T>(rounds: number, inputs: readonly T[], ask: (input: T) => PromiseLike<unknown>): Promise<number> {
-  for (const input of inputs) await ask(input)
-  const times: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    for (const input of inputs) {
-      const begin = performance.now()
-      await ask(input)
-      times.push(performance.now() - begin)
-    }
-  }
-  return quantile(times, 0.95)
 }
 
 async function dead({ scratch }: Bench, rows: number): Promise<void> {

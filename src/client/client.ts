@@ -31,6 +31,7 @@ import { Quarantine } from './quarantine.js'
 import { Queues } from './queues.js'
 import type { RetryOptions } from './retry.js'
 import { Rings } from './rings.js'
+import { Sessions } from './sessions.js'
 import { Tokens } from './tokens.js'
 import { toExecutor } from './transaction.js'
 import { Undecodable } from './undecodable.js'
@@ -84,6 +85,7 @@ export class Client {
   readonly duties: Duties
   readonly rings: Rings
   readonly tokens: Tokens
+  readonly sessions: Sessions
   readonly masking: Masking
   protected readonly store: Store
   private readonly coalescer: Coalescer
@@ -111,6 +113,7 @@ export class Client {
     this.duties = new Duties(store, actor)
     this.rings = new Rings(store, actor)
     this.tokens = new Tokens(store, actor)
+    this.sessions = new Sessions(store)
     this.masking = new Masking(store, actor)
   }
 

@@ -223,7 +223,7 @@ export class DeadLetters {
    * @param lines - Without line breaks; empty ones are passed over.
    */
   import(lines: AsyncIterable<string> | Iterable<string>, options: ImportOptions = {}): Promise<ImportReport> {
-    return importLines(this.store, lines, actOf(this.actor, options), this.maxPayloadBytes, options.onLine)
+    return importLines(this.store, lines, actOf(this.actor, options), this.maxPayloadBytes, options)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type ErrorCode, isSpillwayError } from '../job/errors.js'
+import { type ErrorCode, isSpillwayError, SpillwayError, shown } from '../job/errors.js'
 import type { Act, IncomingDeath, Store } from '../store/store.js'
 import type { ActOptions } from './act.js'
 import { incomingDeath } from './incoming-death.js'
@@ -15,6 +15,8 @@ export interface ImportReport {
 }
 
 export interface ImportOptions extends ActOptions {
+  /** The only queues that lines may name; one of another is refused (`forbidden`). Default: all. */
+  readonly queues?: readonly string[] | undefined
   /** Told of every line in order, once it is decided. */
   readonly onLine?: ((line: ImportedLine) => void) | undefined
 }
@@ -36,7 +38,7 @@ export async function importLines(
   lines: AsyncIterable<string> | Iterable<string>,
   act: Act,
   maxBytes: number,
-  onLine: (line: ImportedLine) => void = () => undefined,
+  { onLine = () => undefined, queues }: Pick<ImportOptions, 'onLine' | 'queues'> = {},
 ): Promise<ImportReport> {
   const refused: (ImportedLine & { imported: false })[] = []
   let imported = 0
@@ -62,7 +64,9 @@ export async function importLines(
     line++
     if (text.trim() === '') continue
     try {
-      waiting.push({ line, death: incomingDeath(text, maxBytes, new Date()) })
+      const death = incomingDeath(text, maxBytes, new Date())
+      checkWithin(queues, death)
+      waiting.push({ line, death })
     } catch (error) {
       if (!isSpillwayError(error)) throw error
       waiting.push({ line, imported: false, code: error.code, message: `line ${line}: ${error.message}` })
@@ -72,6 +76,15 @@ export async function importLines(
   }
   await settle()
   return { imported, refused }
+}
+
+/** @throws `forbidden` */
+function checkWithin(queues: readonly string[] | undefined, { columns: { queue } }: IncomingDeath): void {
+  if (queues === undefined || queues.includes(String(queue))) return
+  throw new SpillwayError(
+    'forbidden',
+    `it is of queue ${shown(queue)}, and only ${queues.join(', ')} may be imported to`,
+  )
 }
 
 /** A batch that PostgreSQL refuses for the data of one row is halved, until that row stands alone. */

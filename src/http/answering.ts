@@ -22,16 +22,17 @@ export interface Written {
   readonly text: string
   /** What is kept for a repeated request. */
   readonly kept: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export function written(route: Route, answer: unknown): Written {
   if (answer instanceof Answered) {
     const text = wireJson(toWire(answer.value))
     const kept = answer.kept === answer.value ? text : wireJson(toWire(answer.kept))
-    return { status: answer.status, text, kept }
+    return { status: answer.status, text, kept, headers: answer.headers }
   }
   const text = wireJson(toWire(answer))
-  return { status: Number(Object.keys(route.answers)[0]), text, kept: text }
+  return { status: Number(Object.keys(route.answers)[0]), text, kept: text, headers: {} }
 }
 
 /** With what every answer says: no guessing of types, no frames, no caches, no scripts. */

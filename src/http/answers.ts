@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { DUTIES, type DutyName } from '../job/duties.js'
+import { RIGHTS, ROLES, type Role } from '../job/rights.js'
 import { JOB_STATES, type JobState } from '../job/states.js'
 
 /** Schemas of what the API answers: the same documents as the command line's `--json`. */
@@ -97,7 +99,11 @@ export const why = z
   })
   .meta({ id: 'Why' })
 
-export const enqueued = z.object({ id: z.string(), inserted: z.boolean() })
+export const enqueued = z.object({
+  id: z.string(),
+  inserted: z.boolean(),
+  parked: z.boolean().optional().describe('Held with the others of its fingerprint'),
+})
 
 export const acted = z
   .object({
@@ -211,20 +217,26 @@ export const depth = z
   })
   .meta({ id: 'Depth' })
 
-const triage = z.object({
-  acknowledged_at: when.nullable(),
-  acknowledged_by: z.string().nullable(),
-  note: z.string().nullable(),
-  noted_at: when.nullable(),
-  noted_by: z.string().nullable(),
-  muted_until: when.nullable(),
-  muted_at: when.nullable(),
-  muted_by: z.string().nullable(),
-  resolved_at: when.nullable(),
-  resolved_by: z.string().nullable(),
-  link: z.string().nullable(),
-  regressed_at: when.nullable(),
-})
+export const triage = z
+  .object({
+    acknowledged_at: when.nullable(),
+    acknowledged_by: z.string().nullable(),
+    note: z.string().nullable(),
+    noted_at: when.nullable(),
+    noted_by: z.string().nullable(),
+    muted_until: when.nullable(),
+    muted_at: when.nullable(),
+    muted_by: z.string().nullable(),
+    resolved_at: when.nullable(),
+    resolved_by: z.string().nullable(),
+    link: z.string().nullable(),
+    regressed_at: when.nullable(),
+  })
+  .meta({ id: 'Triage' })
+
+export const unreviewed = z.object({ queue: z.string(), unreviewed: count })
+export const expiring = z.object({ queue: z.string(), count, first_at: when })
+export const capped = z.object({ queue: z.string(), depth: count, max_rows: count, is_nearly_full: z.boolean() })
 
 export const group = z
   .object({
@@ -334,6 +346,64 @@ export const token = z
     last_used_at: when.nullable(),
   })
   .meta({ id: 'Token' })
+
+/** Who asks. */
+export const caller = z
+  .object({
+    authentication: z.enum(['none', 'required']),
+    sessions: z.boolean().describe('Whether POST /session exchanges a token for a cookie'),
+    read_only: z.boolean(),
+    signed_in: z.boolean().describe('Whether the server knows who asks, or asks nobody'),
+    actor: z.string().nullable(),
+    role: z
+      .enum(Object.keys(ROLES) as [Role, ...Role[]])
+      .nullable()
+      .describe('The role that has exactly these rights'),
+    rights: z.array(z.enum(RIGHTS)),
+    queues: z.array(z.string()).nullable().describe('The only ones the caller sees; null is all'),
+    expires_at: when.nullable().describe('Of the session'),
+  })
+  .meta({ id: 'Caller' })
+
+export const archivedJob = job
+  .extend({ why: z.enum(['expired', 'evicted']), archived_at: when, keep_until: when.nullable() })
+  .meta({ id: 'ArchivedJob' })
+export const archiveMonth = z.object({
+  month: z.string(),
+  rows: count,
+  keep_until: when.nullable(),
+  is_prunable: z.boolean(),
+})
+
+export const duty = z
+  .object({
+    duty: z.enum(Object.keys(DUTIES) as [DutyName, ...DutyName[]]),
+    last_success_at: when.nullable().describe('To 10 minutes'),
+    last_error: z.string().nullable(),
+    last_error_at: when.nullable(),
+    failures: count,
+    paused_at: when.nullable(),
+    paused_by: z.string().nullable(),
+    paused_reason: z.string().nullable(),
+  })
+  .meta({ id: 'Duty' })
+export const ring = z
+  .object({
+    ring: z.enum(['ready', 'leases']),
+    head: count,
+    rotated_at: when,
+    rotate_rows: count,
+    rotate_ms: count,
+  })
+  .meta({ id: 'Ring' })
+
+export const unservedKind = z.object({
+  queue: z.string(),
+  kind: z.string(),
+  version: count,
+  waited_ms: count,
+  limit_ms: count,
+})
 
 export const maskedPath = z.object({ path: z.string(), created_at: when, created_by: z.string() })
 

@@ -14,6 +14,8 @@ export interface Principal {
   readonly rights: readonly Right[]
   /** The only queues there are for them; null: all. */
   readonly queues: readonly string[] | null
+  /** Until when they are signed in, where a cookie says who it is. */
+  readonly sessionExpiresAt?: Date | undefined
 }
 
 /** One request on its way through a handler. */
@@ -29,6 +31,7 @@ export interface Call {
   /** What may be shown, and how. */
   readonly views: Views
   readonly server: ServerFacts
+  readonly door: Door
   /** What happens while somebody listens. */
   readonly live: Live
   /** What many callers look at, asked once for all of them: at most a second old, and never older than a change made here. */
@@ -43,6 +46,17 @@ export interface ServerFacts {
   readonly version: string
   readonly isReadOnly: boolean
   readonly isOpen: boolean
+  /** Whether a token can be exchanged for a session. */
+  readonly takesSessions: boolean
+  /** Places that are hidden because the server was started so. */
+  readonly masks: readonly string[]
+}
+
+/** Where browsers come in and go. */
+export interface Door {
+  /** @returns who it is, and a `Set-Cookie`. @throws `unauthenticated`, `rate_limited`, `cross_origin`, `invalid_option` */
+  signIn(token: string): Promise<{ readonly principal: Principal; readonly cookie: string }>
+  signOut(): Promise<string>
 }
 
 /** An answer that has another status than the first of its route, or is not to be kept as it is. */
@@ -52,6 +66,7 @@ export class Answered {
     readonly value: unknown,
     /** What a repeated request gets. Default: the same. */
     readonly kept: unknown = value,
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 }
 

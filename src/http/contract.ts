@@ -1,4 +1,5 @@
 import { accessRoutes } from './contract/access.js'
+import { archiveRoutes } from './contract/archive.js'
 import { callbackRoutes } from './contract/callbacks.js'
 import { deadLetterRoutes } from './contract/dead-letters.js'
 import { eventRoutes } from './contract/events.js'
@@ -7,6 +8,9 @@ import { jobRoutes } from './contract/jobs.js'
 import { operationRoutes } from './contract/operations.js'
 import { queueRoutes } from './contract/queues.js'
 import { serverRoutes } from './contract/server.js'
+import { sessionRoutes } from './contract/session.js'
+import { triageRoutes } from './contract/triage.js'
+import { upkeepRoutes } from './contract/upkeep.js'
 import { webhookRoutes } from './contract/webhooks.js'
 import type { Route } from './route.js'
 
@@ -18,9 +22,13 @@ import type { Route } from './route.js'
 export const CONTRACT = {
   ...jobRoutes,
   ...deadLetterRoutes,
+  ...triageRoutes,
   ...operationRoutes,
   ...queueRoutes,
   ...serverRoutes,
+  ...upkeepRoutes,
+  ...archiveRoutes,
+  ...sessionRoutes,
   ...accessRoutes,
   ...eventRoutes,
   ...callbackRoutes,

@@ -6,6 +6,7 @@ import { masker } from '../job/mask.js'
 import type { Right } from '../job/rights.js'
 import { finished, JSON_TYPE, json, written } from './answering.js'
 import { type Access, Authentication } from './auth/authentication.js'
+import { type Place, placeOf } from './auth/place.js'
 import { type Call, need, type Principal } from './call.js'
 import { CALLBACK_ROUTES, ROUTES } from './contract.js'
 import { docsPage } from './docs-page.js'
@@ -38,6 +39,11 @@ export interface HandlerOptions {
   readonly readOnly?: boolean | undefined
   /** Places that are hidden besides those of `spillway.masking`. */
   readonly masks?: readonly string[] | undefined
+  /**
+   * Whether a proxy in front says who asks and how, by `X-Forwarded-For`, `-Proto` and `-Host`. Only where nobody reaches
+   * the server around it. Default: false.
+   */
+  readonly trustProxy?: boolean | undefined
   /** Largest JSON body, in bytes. Default: 2 MiB. */
   readonly maxBodyBytes?: number | undefined
   /** Largest import, in bytes. Default: 256 MiB. */
@@ -142,23 +148,23 @@ class Api {
     const path = insideOf(base, url)
     const place = /^\/api(?:\/v1)?(\/.*)?$/.exec(path)
     const isWhole = this.options.only === undefined
-    if (place === null && isWhole) return this.atRoot(request, url, path, { address, base })
+    const from = placeOf(request, url, address, base, this.options.trustProxy === true)
+    if (place === null && isWhole) return this.atRoot(request, url, path, from)
     const inside = place?.[1] ?? '/'
     if (isWhole && (inside === '/openapi.json' || inside === '/docs' || inside === '/')) {
       onlyGet(request)
-      if (this.authentication.isOpen) await this.authentication.principalOf(request, url, address)
+      if (this.authentication.isOpen) await this.authentication.principalOf(request, url, from)
       return inside === '/openapi.json' ? json(openapi(this.version, base)) : docsPage(this.version, base)
     }
     const matched = this.router.find(request.method, inside)
     seen.route = matched.route.path
-    const principal = await this.principalOf(request, url, address, matched.route)
+    const principal = await this.principalOf(request, url, from, matched.route)
     seen.actor = principal.actor
-    return this.run({ request, url, requestId, matched, principal })
+    return this.run({ request, url, requestId, matched, principal, from })
   }
 
   /** Health and metrics, for machines that watch machines. */
   private async atRoot(request: Request, url: URL, path: string, place: Place): Promise<Response> {
-    const { address } = place
     if (path === '/healthz' || path === '/readyz' || path === '/metrics') onlyGet(request)
     switch (path) {
       case '/healthz':
@@ -166,7 +172,7 @@ class Api {
       case '/readyz':
         return this.ready()
       case '/metrics': {
-        const principal = await this.authentication.principalOf(request, url, address)
+        const principal = await this.authentication.principalOf(request, url, place)
         need({ principal }, 'read')
         const text = await this.metrics.text(this.options.spillway, principal, this.options.metrics)
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } })
@@ -184,12 +190,12 @@ class Api {
   }
 
   /** What stands at the root too. */
-  private async answerAlso(request: Request, url: URL, inside: string, { address, base }: Place): Promise<Response> {
-    if (this.authentication.isOpen) await this.authentication.principalOf(request, url, address)
-    if (inside === '/docs') return docsPage(this.version, base)
+  private async answerAlso(request: Request, url: URL, inside: string, from: Place): Promise<Response> {
+    if (this.authentication.isOpen) await this.authentication.principalOf(request, url, from)
+    if (inside === '/docs') return docsPage(this.version, from.base)
     const matched = this.router.find(request.method, inside)
-    const principal = await this.principalOf(request, url, address, matched.route)
-    return this.run({ request, url, requestId: randomUUID(), matched, principal })
+    const principal = await this.principalOf(request, url, from, matched.route)
+    return this.run({ request, url, requestId: randomUUID(), matched, principal, from })
   }
 
   private async ready(): Promise<Response> {
@@ -198,17 +204,20 @@ class Api {
     return json({ status: 'ok' })
   }
 
-  private async principalOf(request: Request, url: URL, address: string, route: Route): Promise<Principal> {
+  private async principalOf(request: Request, url: URL, from: Place, route: Route): Promise<Principal> {
     try {
-      return await this.authentication.principalOf(request, url, address)
+      return await this.authentication.principalOf(request, url, from)
     } catch (error) {
-      const isStranger = error instanceof SpillwayError && error.code === 'unauthenticated'
+      // Where anybody may come, a cookie that went along proves nothing and spoils nothing.
+      const isStranger =
+        error instanceof SpillwayError &&
+        (error.code === 'unauthenticated' || (error.code === 'cross_origin' && !this.authentication.isOpen))
       if (route.right === 'none' && isStranger && !request.headers.has('authorization')) return STRANGER
       throw error
     }
   }
 
-  private async run({ request, url, requestId, matched, principal }: Running): Promise<Response> {
+  private async run({ request, url, requestId, matched, principal, from }: Running): Promise<Response> {
     const { name, route, params } = matched
     const isChange = isMutation(route)
     if (isChange && this.options.readOnly) {
@@ -225,7 +234,17 @@ class Api {
       signal: request.signal,
       stopping: this.stopping.signal,
       act: { actor: principal.actor, requestId },
-      server: { version: this.version, isReadOnly: this.options.readOnly === true, isOpen: this.authentication.isOpen },
+      server: {
+        version: this.version,
+        isReadOnly: this.options.readOnly === true,
+        isOpen: this.authentication.isOpen,
+        takesSessions: this.authentication.takesSessions,
+        masks: this.options.masks ?? [],
+      },
+      door: {
+        signIn: (token) => this.authentication.signIn(request, token, from),
+        signOut: () => this.authentication.signOut(request, from),
+      },
       once: (what, ask) => this.reads.once(what, ask),
     })
     const work = (client: Client, own: Call['lines']) =>
@@ -234,8 +253,8 @@ class Api {
       if (key === undefined) {
         const answer = await work(this.options.spillway, () => bodyLines(request, lines))
         if (answer instanceof Response) return answer
-        const { status, text } = written(route, answer)
-        return new Response(text, { status, headers: JSON_TYPE })
+        const { status, text, headers } = written(route, answer)
+        return new Response(text, { status, headers: { ...JSON_TYPE, ...headers } })
       }
       const sent = route.bodyType === 'lines' ? await all(bodyLines(request, lines)) : undefined
       return await this.once({ route, params, key, principal, asked: [input.query, input.body, sent] }, (client) =>
@@ -279,11 +298,6 @@ class Api {
   }
 }
 
-interface Place {
-  readonly address: string
-  readonly base: string
-}
-
 interface Seen {
   route: string
   actor: string | undefined
@@ -295,6 +309,7 @@ interface Running {
   readonly requestId: string
   readonly matched: Matched
   readonly principal: Principal
+  readonly from: Place
 }
 
 interface Keyed {

@@ -19,8 +19,9 @@ export const jobId = z.string().regex(/^\d{1,19}$/, { error: 'an id is a decimal
 export const time = z.iso
   .datetime({ offset: true, error: 'a time as 2030-01-31T12:00:00Z is accepted' })
   .transform((it) => new Date(it))
+export const DURATION = /^(\d{1,15}(\.\d{1,15})?(ms|[smhd]))+$/
 /** Milliseconds, or a text such as `5m`. */
-export const duration = z.union([z.number().int().min(0), z.string().regex(/^(\d{1,15}(\.\d{1,15})?(ms|[smhd]))+$/)])
+export const duration = z.union([z.number().int().min(0), z.string().regex(DURATION)])
 export const reason = text(2_000).describe('Why; kept in the audit log, and with the job where it has a place for it')
 const flag = z.enum(['true', 'false']).transform((it) => it === 'true')
 
@@ -123,6 +124,12 @@ export const actionsBody = z.strictObject({
   reason: reason.optional(),
 })
 
+const kept = duration.nullable().optional()
+const retention = z
+  .strictObject({ completed: kept, failed: kept, cancelled: kept, dlq: kept, bin: kept, held: kept, archive: kept })
+  .optional()
+  .describe('How long what ended is kept, by how it ended; null is for good')
+
 export const enqueueBody = z.strictObject({
   kind: name,
   payload: z.unknown().optional().describe('Any JSON; default {}'),
@@ -136,6 +143,7 @@ export const enqueueBody = z.strictObject({
   max_attempts: z.number().int().min(1).max(32_767).optional(),
   tags: z.array(name).max(100).optional(),
   metadata: z.unknown().optional(),
+  retention,
   on_quarantine: z
     .enum(['refuse', 'park'])
     .optional()
@@ -143,14 +151,10 @@ export const enqueueBody = z.strictObject({
   unique: z.union([name, z.strictObject({ key: name, on_conflict: onConflict.optional() })]).optional(),
 })
 
-const kept = duration.nullable().optional()
-
 /** What `PATCH /queues/{q}` takes; what is not named stays. */
 export const policyBody = z.strictObject({
   dlq_enabled: z.boolean().optional(),
-  retention: z
-    .strictObject({ completed: kept, failed: kept, cancelled: kept, dlq: kept, bin: kept, held: kept, archive: kept })
-    .optional(),
+  retention,
   retention_ms: z.number().int().min(0).nullable().optional().describe('Of completed, failed and cancelled jobs'),
   dlq_retention: kept,
   dlq_max_rows: z.number().int().min(1).nullable().optional(),

@@ -58,11 +58,12 @@ function webRequest(request: NodeRequest, signal: AbortSignal): Request | undefi
   }
 }
 
-function urlOf({ url = '/', originalUrl = url, headers }: NodeRequest): URL | undefined {
+function urlOf({ url = '/', originalUrl = url, headers, socket }: NodeRequest): URL | undefined {
   const host = /^[\w.:[\]-]{1,255}$/.test(headers.host ?? '') ? headers.host : 'localhost'
   if (!originalUrl.startsWith('/')) return undefined
   try {
-    return new URL(`http://${host}${originalUrl.replace(/^\/{2,}/, '/')}`)
+    const scheme = 'encrypted' in socket ? 'https' : 'http'
+    return new URL(`${scheme}://${host}${originalUrl.replace(/^\/{2,}/, '/')}`)
   } catch {
     // No URL: nothing we could answer.
     return undefined

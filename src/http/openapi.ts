@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../job/errors.js'
 import { problem } from './answers.js'
+import { SESSION_COOKIE } from './auth/cookie.js'
 import { ROUTES } from './contract.js'
 import { isMutation, pathNames, type Route } from './route.js'
 
@@ -36,7 +37,7 @@ export function openapi(version: string, basePath = ''): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: `${basePath}/api/v1` }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     tags: [...new Set(ROUTES.map(([, { tag }]) => tag))].map((name) => ({ name })),
     paths,
     components: {
@@ -47,6 +48,13 @@ export function openapi(version: string, basePath = ''): Json {
           scheme: 'bearer',
           description:
             'A token of `spillway tokens create`, or a JWT. A server that is open on the loopback interface needs none.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description:
+            'Of `POST /session`, for browsers. Whatever is no GET needs the header `x-spillway-csrf: 1` besides, and comes from a page of the same origin.',
         },
       },
     },
@@ -60,7 +68,7 @@ function operationOf(name: string, route: Route, schemas: Json): Json {
     tags: [route.tag],
     summary: route.summary.replace(/[.:].*$/s, ''),
     description: `${route.summary} ${rights}`,
-    ...(route.right === 'none' ? { security: [{}, { bearer: [] }] } : {}),
+    ...(route.right === 'none' ? { security: [{}, { bearer: [] }, { session: [] }] } : {}),
     parameters: parametersOf(route, schemas),
     ...bodyOf(route, schemas),
     responses: responsesOf(route, schemas),

@@ -36,6 +36,19 @@ export function narrowed<T extends { readonly queue?: string | undefined }>(
   return { ...(rest as T), ...narrow }
 }
 
+/**
+ * The one queue that is meant; undefined: all of them.
+ *
+ * @throws `forbidden`; `selector_refused` where a token of several queues names none.
+ */
+export function oneQueue(call: Call, queue: string | undefined): string | undefined {
+  checkQueue(call, queue)
+  const { queues } = call.principal
+  if (queue !== undefined || queues === null) return queue
+  if (queues.length === 1) return queues[0]
+  throw new SpillwayError('selector_refused', `cannot do this without a queue: name one of ${queues.join(', ')}`)
+}
+
 /** The job, where the caller reaches it: what lies in other queues is not there for them. */
 export async function jobFor(call: Call, id: string, options: { readonly payload: boolean }): Promise<Job | undefined> {
   const job = await call.client.jobs.get(id, options)

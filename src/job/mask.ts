@@ -6,8 +6,34 @@ import { isStorable } from './text.js'
 export const MASK = '[masked]'
 
 /** Keys whose values are hidden at any depth, however they are written: `apiKey`, `API_KEY`, `api-key`. */
-const SECRET_KEYS =
-  /^(?:.*(?:password|passwd|passphrase|secret|authorization|credentials?)|pwd|cookie|set_?cookie|(?:.*_)?(?:token|api_?key|access_?key|private_?key|client_?key|cvv|cvc|ssn|iban|card_?number)|pan)$/
+const ENDINGS = ['password', 'passwd', 'passphrase', 'secret', 'authorization', 'credential', 'credentials']
+/** Alone, or as the last word. */
+const WORDS = [
+  'token',
+  'api_key',
+  'access_key',
+  'private_key',
+  'client_key',
+  'cvv',
+  'cvc',
+  'ssn',
+  'iban',
+  'card_number',
+]
+const WHOLE = ['pwd', 'cookie', 'set_cookie', 'pan']
+
+/** The same for people, where `*` is any text. */
+export const HIDDEN_KEYS: readonly string[] = [
+  ...ENDINGS.map((it) => `*${it}`),
+  ...WORDS.flatMap((it) => [it, `*_${it}`]),
+  ...WHOLE,
+]
+
+const SECRET_KEYS = new RegExp(`^(?:.*(?:${anyOf(ENDINGS)})|(?:.*_)?(?:${anyOf(WORDS)})|${anyOf(WHOLE)})$`)
+
+function anyOf(names: readonly string[]): string {
+  return names.map((name) => name.replaceAll('_', '_?')).join('|')
+}
 
 const STEP = /^(?:\*|\*\*|[^.*]{1,255})$/
 

@@ -14,6 +14,13 @@ export const ROLES = {
 
 export type Role = keyof typeof ROLES
 
+/** The role that has exactly these rights; null: none has. */
+export function roleOf(rights: readonly Right[]): Role | null {
+  const roles = Object.entries(ROLES) as [Role, readonly Right[]][]
+  const found = roles.find(([, all]) => all.length === rights.length && all.every((right) => rights.includes(right)))
+  return found?.[0] ?? null
+}
+
 export function isRight(text: unknown): text is Right {
   return (RIGHTS as readonly unknown[]).includes(text)
 }

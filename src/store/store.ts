@@ -1485,6 +1485,27 @@ export interface NewToken {
   readonly ttlMs: number
 }
 
+/** Of a browser that has signed in. */
+export interface NewSession {
+  /** SHA-256 of its secret. */
+  readonly hash: Buffer
+  /** The token it was opened with, or what a JWT said, and until when it holds. */
+  readonly of: { readonly token: string } | (SessionClaims & { readonly until: Date })
+  readonly ttlMs: number
+}
+
+interface SessionClaims {
+  readonly actor: string
+  readonly rights: readonly string[]
+  /** The only queues it reaches; null: all. */
+  readonly queues: readonly string[] | null
+}
+
+/** Somebody who has signed in. */
+export interface ApiSession extends SessionClaims {
+  readonly expiresAt: Date
+}
+
 /** A place in payloads, metadata, results and progress whose value is shown to nobody. */
 export interface MaskedPath {
   readonly path: string
@@ -1502,6 +1523,11 @@ export interface Access {
   /** What a secret is compared with; undefined where the token is not there, was revoked, or has expired. */
   validToken(id: string): Promise<{ readonly hash: Buffer; readonly token: ApiToken } | undefined>
   tokenUsed(id: string): Promise<void>
+  /** @returns until when it holds; undefined where its token is not valid. */
+  openSession(session: NewSession): Promise<Date | undefined>
+  /** Undefined where there is none, it is over, or its token is. */
+  validSession(hash: Buffer): Promise<ApiSession | undefined>
+  endSession(hash: Buffer): Promise<void>
   /** Writes an audit row for what moved nothing, such as showing a payload. `target` has snake_case keys. */
   note(action: string, target: unknown, act: Act): Promise<void>
   maskedPaths(): Promise<readonly MaskedPath[]>
@@ -1543,6 +1569,7 @@ export type StoreInTransaction = Operating &
   Access &
   Serving &
   Hooking &
+  Pick<Eventing, 'eventHead' | 'setEventRetention'> &
   Pick<Producing, 'enqueue'> &
   Inspecting
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { CONTRACT, type Route } from '../../src/http/index.js'
 import { describeStore } from '../support/store.js'
-import { apiOn, ROUTE_NAMES } from './api.js'
+import { apiOn, KNOWN, ROUTE_NAMES } from './api.js'
 import { SAMPLES } from './samples.js'
 
 /** As the document has it: not a field more. */
@@ -10,11 +10,11 @@ function closed(schema: z.ZodType): z.ZodType {
   return z.fromJSONSchema(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as never)
 }
 
-describeStore('an answer', ({ store, given }) => {
-  const api = apiOn(store)
+describeStore('an answer', ({ store, given, db }) => {
+  const api = apiOn(store, { access: KNOWN })
 
   it.each(ROUTE_NAMES)('of %s is what the contract says', async (name) => {
-    const { line, body } = await SAMPLES[name]({ given, api })
+    const { line, body } = await SAMPLES[name]({ given, api, db })
     const lines = typeof body === 'string' ? { headers: { 'content-type': 'application/x-ndjson' } } : {}
 
     const answer = await api(line, {

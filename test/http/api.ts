@@ -1,5 +1,6 @@
 import { Client } from '../../src/client/client.js'
 import { CONTRACT, createHandler, type HandlerOptions, type Route, type RouteName } from '../../src/http/index.js'
+import { RIGHTS } from '../../src/job/rights.js'
 import type { Store } from '../../src/store/store.js'
 
 export interface Answer {
@@ -17,24 +18,30 @@ export interface Ask {
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly address?: string
+  /** Where the request goes. Default: http://127.0.0.1:8080. */
+  readonly origin?: string
 }
 
 export interface Api {
   /** `POST /jobs/1/retry`, under /api/v1; one that begins with `/api` or `//` is taken as it is. */
   (line: string, ask?: Ask): Promise<Answer>
   readonly client: Client
+  readonly store: Store
 }
 
 /** The API on a store, without a port. Nothing is shared between requests, so that every answer is fresh. */
 export function apiOn(store: Store, options: Partial<HandlerOptions> = {}): Api {
   const client = new Client({ store, actor: 'tests' })
   const handler = createHandler({ spillway: client, access: 'open', freshMs: 0, ...options })
-  const ask = async (line: string, { body, key, token, headers, address }: Ask = {}): Promise<Answer> => {
+  const ask = async (
+    line: string,
+    { body, key, token, headers, address, origin = 'http://127.0.0.1:8080' }: Ask = {},
+  ): Promise<Answer> => {
     const [method = 'GET', path = '/'] = line.split(' ')
     const whole = path.startsWith('/api') ? path : path.startsWith('//') ? path.slice(1) : `/api/v1${path}`
     const sent = typeof body === 'string' ? body : body === undefined ? undefined : JSON.stringify(body)
     const response = await handler(
-      new Request(`http://127.0.0.1:8080${whole}`, {
+      new Request(`${origin}${whole}`, {
         method,
         headers: {
           ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
@@ -55,7 +62,12 @@ export function apiOn(store: Store, options: Partial<HandlerOptions> = {}): Api 
       !/ndjson/.test(response.headers.get('content-type') ?? '')
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
   }
-  return Object.assign(ask, { client })
+  return Object.assign(ask, { client, store })
+}
+
+/** Whoever asks may do anything, and tokens are taken too: every route has something to accept. */
+export const KNOWN: HandlerOptions['access'] = {
+  authenticate: () => ({ actor: 'anonymous', rights: RIGHTS, queues: null }),
 }
 
 export const ROUTE_NAMES = Object.keys(CONTRACT) as RouteName[]

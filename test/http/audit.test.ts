@@ -30,6 +30,12 @@ const EVERYTHING = `
         'api_tokens',
         'masked_paths',
         'webhooks',
+        'dlq_triage',
+        'cause_triage',
+        'cold_archive',
+        'duties',
+        'ring_state',
+        'event_head',
       ],
       ...['deliveries', 'audit_log'],
     ]
@@ -44,7 +50,7 @@ describeStore('the audit log', ({ store, given, db }) => {
   const everything = async () => db.run({ name: 'everything', text: EVERYTHING }, [])
 
   it.each(acts)('has a row for %s in its transaction: where it cannot be written, nothing happens', async (name) => {
-    const { line, body } = await SAMPLES[name]({ given, api })
+    const { line, body } = await SAMPLES[name]({ given, api, db })
     const type = typeof body === 'string' ? { headers: { 'content-type': 'application/x-ndjson' } } : {}
     const before = await everything()
     await db.script(`
@@ -65,7 +71,7 @@ describeStore('the audit log', ({ store, given, db }) => {
   })
 
   it.each(acts)('says who did %s, why, and under which request', async (name) => {
-    const { line, body } = await SAMPLES[name]({ given, api })
+    const { line, body } = await SAMPLES[name]({ given, api, db })
     const { secret } = await api.client.tokens.create({ name: 'ann', role: 'admin' })
     const own = apiOn(store, { access: { tokens: true } })
     const isDocument = body === undefined || typeof body === 'object'

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { openapi, type RouteName } from '../../src/http/index.js'
 import { isolateQueries } from '../../src/store/postgres/queries/isolate.js'
 import { describeStore } from '../support/store.js'
-import { type Answer, type Api, apiOn } from './api.js'
+import { type Answer, type Api, apiOn, KNOWN } from './api.js'
 import {
   Dice,
   FITTING,
@@ -38,6 +38,7 @@ const EVERYTHING = `
         'unique_keys',
       ],
       ...['api_tokens', 'masked_paths', 'counters', 'audit_log', 'aborts', 'webhooks', 'deliveries', 'callbacks'],
+      ...['api_sessions', 'dlq_triage', 'cause_triage', 'cold_archive', 'duties', 'ring_state'],
     ]
       .map(
         (name) =>
@@ -49,7 +50,7 @@ describeStore(
   'requests made of our own document',
   ({ store, given, db }) => {
     const errors: unknown[] = []
-    const api = apiOn(store, { onError: (error) => errors.push(error) })
+    const api = apiOn(store, { access: KNOWN, onError: (error) => errors.push(error) })
     const document = openapi('0.0.0')
     const operations = operationsOf(document)
     const dice = new Dice(SEED)
@@ -74,7 +75,7 @@ describeStore(
           const { shot, sampled } = await next(operation, pool)
           if (sampled) before = await everything()
 
-          const answer = await answered(api, shot)
+          const answer = await answered(api, shot, n)
 
           const told = `seed ${SEED}, request ${n}: ${JSON.stringify(shot).slice(0, 2_000)} → ${answer.status} ${answer.text.slice(0, 500)} ${errors.map(String).join()}`
           expect(answer.status, told).toBeLessThan(500)
@@ -106,8 +107,8 @@ describeStore(
       const fitting = FITTING[operation.id] ?? Object.keys(pool)
       const toss = dice.next()
       if (toss < 0.4) return { shot: requests.spoilt(operation, pool, fitting), sampled: false }
-      if (toss < 0.75 && !operation.isLines) return { shot: requests.allowed(operation, pool, fitting), sampled: false }
-      const { line, body } = await SAMPLES[operation.id as RouteName]({ given, api })
+      if (toss < 0.65 && !operation.isLines) return { shot: requests.allowed(operation, pool, fitting), sampled: false }
+      const { line, body } = await SAMPLES[operation.id as RouteName]({ given, api, db })
       const text = typeof body === 'object' ? JSON.stringify(body) : body
       const type = typeof body === 'string' ? 'application/x-ndjson' : 'application/json'
       const headers = {
@@ -115,6 +116,15 @@ describeStore(
         ...(text === undefined ? {} : { 'content-type': type }),
       }
       return { shot: { line, body: text, headers, spoiled: undefined }, sampled: true }
+    }
+
+    /** Some jobs in the cold archive. */
+    async function archived(): Promise<readonly string[]> {
+      await api.client.queues.set('cold', { coldArchive: true })
+      const old = new Date(Date.now() - 31 * 86_400_000)
+      const ids = await given.jobs(6, { state: 'archived', queue: 'cold', dlqAt: old, retainFrom: old })
+      await store.retain(1_000)
+      return ids
     }
 
     async function someOfEverything(): Promise<Pool> {
@@ -131,6 +141,7 @@ describeStore(
       for (const id of done) await api.client.operations.run(id)
       const tokens = [await api.client.tokens.create({ name: 'a' }), await api.client.tokens.create({ name: 'b' })]
       await api.client.masking.add('a.b')
+      const cold = await archived()
       const webhook = await api.client.webhooks.create({ url: 'https://93.184.216.34/x' })
       return {
         ...jobs,
@@ -142,6 +153,11 @@ describeStore(
           running: [...(jobs['running'] ?? []), ...running],
         },
         token: tokens.map(({ id }) => id),
+        secret: tokens.map(({ secret }) => secret),
+        cold,
+        cause: ['cause-of-test'],
+        duty: ['retain', 'promote', 'none'],
+        ring: ['ready', 'leases', 'none'],
         path: ['a.b', 'a.b', 'c'],
         webhook: [webhook.id],
         delivery: [(await api.client.webhooks.test(webhook.id)).id],
@@ -152,14 +168,18 @@ describeStore(
   { checked: false },
 )
 
-async function answered(api: Api, { line, body, headers }: Shot): Promise<Answer> {
+/** Each from an address of its own: wrong tokens make an address wait. */
+async function answered(api: Api, { line, body, headers }: Shot, n: number): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined
   const hang = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer to ${line} within ${HANGS_MS} ms`)), HANGS_MS)
   })
   const hasBody = !/^(GET|HEAD) /.test(line)
   try {
-    return await Promise.race([hang, api(line, { headers, ...(body !== undefined && hasBody ? { body } : {}) })])
+    return await Promise.race([
+      hang,
+      api(line, { headers, address: `address ${n}`, ...(body !== undefined && hasBody ? { body } : {}) }),
+    ])
   } finally {
     clearTimeout(timer)
   }

@@ -11,7 +11,7 @@ describeStore('an Idempotency-Key', ({ store, given, db }) => {
   const api = apiOn(store)
 
   it.each(mutations)('makes %s happen once, and answer the same again', async (name) => {
-    const { line, body } = await SAMPLES[name]({ given, api })
+    const { line, body } = await SAMPLES[name]({ given, api, db })
     const audits = async () => (await db.run({ name: 'audits', text: 'select id from spillway.audit_log' }, [])).length
     const before = await audits()
 
@@ -29,7 +29,7 @@ describeStore('an Idempotency-Key', ({ store, given, db }) => {
   })
 
   it.each(mutations)('is refused for %s with another request', async (name) => {
-    const { line, body } = await SAMPLES[name]({ given, api })
+    const { line, body } = await SAMPLES[name]({ given, api, db })
     await api(line, {
       body,
       key: 'k',

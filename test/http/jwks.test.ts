@@ -6,7 +6,7 @@ import { Client } from '../../src/client/client.js'
 import { type Access, createHandler } from '../../src/http/index.js'
 import { describeStore } from '../support/store.js'
 
-describeStore('a JWT of an identity provider', ({ store }) => {
+describeStore('a JWT of an identity provider', ({ store, clock }) => {
   const keys = generateKeyPair('ES256', { extractable: true })
   const others = generateKeyPair('ES256', { extractable: true })
   let url = ''
@@ -48,6 +48,29 @@ describeStore('a JWT of an identity provider', ({ store }) => {
       queues: ['q'],
     })
     expect((await ask(await signed({ spillway_role: 'emperor' }), '/jobs')).status).toBe(403)
+  })
+
+  it('is exchanged for a session that ends with it', async () => {
+    const access: Access = { jwks: { url, issuer: claims.iss, audience: claims.aud } }
+    const handler = createHandler({ spillway: new Client({ store }), access, freshMs: 0 })
+    const at = 'http://spillway.example/api/v1'
+    const token = await signed({ spillway_queues: ['q'] }, { expires: '10m' })
+
+    const begun = await handler(
+      new Request(`${at}/session`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      }),
+    )
+    const [cookie = ''] = (begun.headers.get('set-cookie') ?? '').split(';')
+    const ask = async () => (await handler(new Request(`${at}/session`, { headers: { cookie } }))).json()
+
+    expect(await begun.json()).toMatchObject({ signed_in: true, actor: 'ann', role: 'viewer', queues: ['q'] })
+    expect(await ask()).toMatchObject({ signed_in: true, actor: 'ann', rights: ['read'], queues: ['q'] })
+    expect(cookie).not.toContain(token)
+    await clock.advance('11m')
+    expect(await ask()).toMatchObject({ signed_in: false, rights: [] })
   })
 
   it.each<[string, () => Promise<string> | string]>([

@@ -243,6 +243,8 @@ export class Requests {
     if (name === 'url')
       return this.dice.one(['https://93.184.216.34/x', 'http://127.0.0.1/', 'ftp://x', 'https://93.184.216.34:1'])
     if (name === 'path') return this.dice.one(['a.b', '**.c', 'x.*.y', 'card'])
+    if (name === 'token') return this.dice.one(pool['secret'] ?? NAMES)
+    if (name === 'queue' && this.dice.chance(0.6)) return 'q'
     if (name === 'state') return 'archived'
     if (name === 'cursor') return this.dice.one(pool['cursor']?.length ? (pool['cursor'] as string[]) : ['x'])
     return this.dice.one(NAMES)
@@ -283,6 +285,13 @@ export const FITTING: Readonly<Record<string, readonly string[]>> = {
   discardDlq: ['archived'],
   deleteDlq: ['archived'],
   moveDlq: ['failed'],
+  dlqTriage: ['archived'],
+  ackDlq: ['archived'],
+  noteDlq: ['archived'],
+  muteDlq: ['archived'],
+  resolveDlq: ['archived'],
+  getArchived: ['cold'],
+  restoreArchived: ['cold'],
   getOperation: ['running', 'paused', 'done'],
   operationRows: ['running', 'paused', 'done'],
   setOperationRate: ['running', 'paused'],

@@ -2,9 +2,13 @@ import { expect, it } from 'vitest'
 import { RemoteClient } from '../../src/cli/remote/remote-client.js'
 import { Client } from '../../src/client/client.js'
 import { createApiClient, createHandler } from '../../src/http/index.js'
+import { fingerprintOfTest } from '../support/crashing.js'
 import { describeStore } from '../support/store.js'
 
-describeStore('a client that goes over HTTP', ({ store, given }) => {
+const PUBLISHED = `update spillway.workers set schemas =
+  '{"strict":{"version":1,"schema":{"type":"object","properties":{"n":{"type":"number"}}}}}'`
+
+describeStore('a client that goes over HTTP', ({ store, given, db }) => {
   const local = new Client({ store, actor: 'tests' })
   const handler = createHandler({ spillway: local, access: 'open', freshMs: 0 })
   const send: typeof fetch = (url, init) => handler(new Request(url as string, init))
@@ -42,8 +46,13 @@ describeStore('a client that goes over HTTP', ({ store, given }) => {
     const { id } = await remote.enqueue(
       'k',
       { n: 9_007_199_254_740_993n },
-      { delay: '5m', tags: ['x'], unique: 'u', metadata: { a: 1 } },
+      { delay: '5m', tags: ['x'], unique: 'u', metadata: { a: 1 }, retention: { completed: '1d', dlq: null } },
     )
+    const kept = await db.run(
+      { name: 'kept', text: `select retention from spillway.deferred_jobs where id = ${id}` },
+      [],
+    )
+    expect(JSON.parse((kept as string[][])[0]?.[0] ?? 'null')).toEqual({ completed: 86_400_000, dlq: null })
 
     await remote.jobs.edit(id, { priority: 3 })
     await remote.jobs.editPayload(id, { n: 1 }, { reason: 'typo' })
@@ -125,6 +134,102 @@ describeStore('a client that goes over HTTP', ({ store, given }) => {
     await remote.masking.remove('a.b')
   })
 
+  it('says what people say about dead letters and causes', async () => {
+    const { id } = await given.job({ state: 'archived', queue: 'q', cause: 'c1' })
+    const cause = { queue: 'q', cause: 'c1' }
+    const until = new Date('2100-01-01T00:00:00Z')
+
+    expect(await remote.dlq.triageOf(id)).toBeUndefined()
+    await remote.dlq.ack(id, { reason: 'on call' })
+    await remote.dlq.note(id, 'the card')
+    await remote.dlq.mute(id, until)
+    expect(await remote.dlq.resolve(id, { link: 'https://example.com/1' })).toMatchObject({ note: 'the card' })
+    await remote.dlq.mute(cause, until)
+    await remote.dlq.note(cause, 'known')
+    await remote.dlq.ack(cause)
+    await remote.dlq.resolve(cause)
+    await remote.dlq.resolve(cause, { clear: true })
+    await local.queues.set('q', { dlqMaxRows: 10, retention: { dlq: '2d' } })
+
+    expect(await remote.dlq.triageOf(id)).toEqual(await local.dlq.triageOf(id))
+    expect(await remote.dlq.triageOf(id)).toMatchObject({ mutedUntil: until, link: 'https://example.com/1' })
+    expect((await remote.dlq.groups({ triage: 'muted' })).items).toEqual((await local.dlq.groups()).items)
+    expect((await remote.dlq.groups({ triage: 'new' })).items).toEqual([])
+    await given.job({ state: 'archived', queue: 'p' })
+    expect(await remote.dlq.unreviewed()).toEqual(await local.dlq.unreviewed())
+    expect(await remote.dlq.expiring({ within: '3d' })).toEqual(await local.dlq.expiring({ within: '3d' }))
+    expect(await remote.dlq.expiring({ within: '3d' })).toMatchObject([{ queue: 'q', count: 1 }])
+    expect(await remote.dlq.capped()).toEqual(await local.dlq.capped())
+    await expect(remote.dlq.ack({ queue: 'q', cause: 'none' })).rejects.toMatchObject({ code: 'not_found' })
+    await expect(remote.dlq.mute(id, new Date(0))).rejects.toMatchObject({ code: 'invalid_option' })
+  })
+
+  it('reads the archive, brings back and removes', async () => {
+    await local.queues.set('q', { coldArchive: true })
+    const old = new Date(Date.now() - 31 * 86_400_000)
+    const seed = {
+      state: 'archived',
+      queue: 'q',
+      dlqAt: old,
+      retainFrom: old,
+      payloadText: '{"n":9007199254740993}',
+    } as const
+    const { id } = await given.job({ ...seed, errorMessage: 'the gateway was down' })
+    await given.job({ ...seed, errorMessage: 'something else' })
+    await store.retain(1_000)
+    const lines = async (from: Client) => {
+      const all: string[] = []
+      for await (const line of from.archive.export({ queue: 'q' })) all.push(line)
+      return all
+    }
+
+    expect((await remote.archive.list()).items).toEqual((await local.archive.list()).items)
+    expect((await remote.archive.search('gateway')).items).toMatchObject([{ id, archivedAt: expect.any(Date) }])
+    expect(await remote.archive.get(id)).toMatchObject({ ...(await local.archive.get(id)), payload: expect.anything() })
+    expect((await remote.archive.get(id))?.payloadText).toBe('{"n":9007199254740993}')
+    expect(await remote.archive.get('7')).toBeUndefined()
+    expect(await remote.archive.months()).toEqual(await local.archive.months())
+    expect(await lines(remote)).toEqual(await lines(local))
+    expect(await lines(remote)).toHaveLength(2)
+    expect(await remote.archive.restore(id)).toMatchObject({ id, state: 'archived' })
+    expect(await local.dlq.get(id)).toMatchObject({ id, queue: 'q' })
+    const [month] = await local.archive.months()
+    await expect(remote.archive.prune(month?.month as string)).rejects.toMatchObject({ code: 'archive_kept' })
+  })
+
+  it('pauses duties, tunes rings, and keeps events', async () => {
+    expect(await remote.duties.pause('retain_dlq', { reason: 'evidence' })).toMatchObject({
+      duty: 'retain_dlq',
+      pausedAt: expect.any(Date),
+      pausedReason: 'evidence',
+    })
+    expect(await remote.duties.list()).toEqual(await local.duties.list())
+    expect(await remote.duties.resume('retain_dlq')).toMatchObject({ pausedAt: null })
+    expect(await remote.rings.set('ready', { rotateAfter: '20s', rotateRows: 30_000 })).toMatchObject({
+      rotateMs: 20_000,
+      rotateRows: 30_000,
+    })
+    expect(await remote.rings.list()).toEqual(await local.rings.list())
+    await remote.rings.set('ready', { rotateAfter: '10s', rotateRows: 20_000 })
+    await expect(remote.duties.pause('sleep')).rejects.toMatchObject({ code: 'invalid_option' })
+    const before = await local.events.retention()
+    expect(await remote.events.setRetention('40d')).toBe(40 * 86_400_000)
+    expect(await remote.events.retention()).toBe(await local.events.retention())
+    await local.events.setRetention(before)
+    expect(await remote.queues.unserved()).toEqual([])
+  })
+
+  it('edits a payload whatever the schema of its workers says, where it is told so', async () => {
+    const { id } = await given.job({ state: 'archived', kind: 'strict', payload: { n: 1 } })
+    await given.worker({ queues: ['default'], kinds: ['strict@1'] })
+    await db.script(PUBLISHED)
+
+    await expect(remote.jobs.editPayload(id, { n: 'one' })).rejects.toMatchObject({ code: 'payload_refused' })
+    expect(await remote.jobs.editPayload(id, { n: 'one' }, { unchecked: true })).toMatchObject({ checked: false })
+    expect(await remote.jobs.editPayload(id, { n: 2 })).toMatchObject({ checked: true })
+    expect(await local.jobs.get(id)).toMatchObject({ payload: { n: 2 } })
+  })
+
   it('answers callbacks, and keeps webhooks', async () => {
     await given.job({ state: 'waiting', callbackName: 'approval', callbackToken: 'token-one' })
     await given.job({ state: 'waiting', callbackName: 'approval', callbackToken: 'token-two' })
@@ -150,6 +255,16 @@ describeStore('a client that goes over HTTP', ({ store, given }) => {
     expect((await remote.webhooks.deliveries({ webhookId: id })).items).toEqual([delivery])
     await remote.webhooks.delete(id)
     expect(await remote.webhooks.get(id)).toBeUndefined()
+  })
+
+  it('has a job held with the others of its fingerprint, where it is told so', async () => {
+    const fingerprint = fingerprintOfTest()
+    await db.script(
+      `insert into spillway.quarantine (fingerprint, kind, queue) values ('${fingerprint}', 'test', 'default')`,
+    )
+
+    await expect(remote.enqueue('test', {})).rejects.toMatchObject({ code: 'fingerprint_quarantined' })
+    expect(await remote.enqueue('test', {}, { onQuarantine: 'park' })).toMatchObject({ parked: true })
   })
 
   it('looks at held jobs and releases them', async () => {

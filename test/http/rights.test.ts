@@ -61,7 +61,7 @@ describeStore('what a token may do', ({ store, given, db }) => {
   })
 
   it.each(asked)('%s is answered with its right alone', async (name) => {
-    const { line, body } = await SAMPLES[name]({ given, api: open })
+    const { line, body } = await SAMPLES[name]({ given, api: open, db })
     const { right } = CONTRACT[name]
     const rights: Right[] = [right === 'by_action' ? 'retry' : (right as Right)]
     if (line.includes('include_payload')) rights.push('payload:read')

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Given } from 'spillway/testing'
 import type { RouteName } from '../../src/http/index.js'
+import type { Database } from '../../src/store/postgres/database.js'
 import type { Api } from './api.js'
 
 export interface Sample {
@@ -8,7 +9,13 @@ export interface Sample {
   readonly body?: object | string
 }
 
-type Make = (around: { given: Given; api: Api }) => Promise<Sample>
+interface Around {
+  readonly given: Given
+  readonly api: Api
+  readonly db: Database
+}
+
+type Make = (around: Around) => Promise<Sample>
 
 const dead = async ({ given }: { given: Given }) => (await given.job({ state: 'archived', queue: 'q' })).id
 const on =
@@ -61,6 +68,32 @@ const heldFingerprint = async ({ given }: { given: Given }) => {
   return fingerprint
 }
 
+const DAY = 86_400_000
+/** A job in the cold archive. */
+const cold = async ({ given, api }: { given: Given; api: Api }) => {
+  await api.client.queues.set('q', { coldArchive: true })
+  const old = new Date(Date.now() - 31 * DAY)
+  const { id } = await given.job({ ...archived, dlqAt: old, retainFrom: old })
+  await api.store.retain(1_000)
+  return id
+}
+const amongCold =
+  (line: string): Make =>
+  async (around) => {
+    await cold(around)
+    return { line }
+  }
+/** A cause that a job has died of. */
+const onCause =
+  (verb: string, body: object = {}): Make =>
+  async (around) => {
+    await around.given.job({ ...archived, cause: 'cause-of-test' })
+    return { line: `POST /dlq/causes/cause-of-test/${verb}`, body: { queue: 'q', ...body } }
+  }
+
+/** What a duty writes down when it sees it. */
+const UNSERVED = `insert into spillway.unserved_kinds (queue, kind, version, waited_ms) values ('q', 'k', 1, 5000) on conflict do nothing`
+
 /** A public address, which nothing is sent to here. */
 const HOOK = 'https://93.184.216.34/dead'
 const hook = async ({ api }: { api: Api }) => (await api.client.webhooks.create({ url: HOOK })).id
@@ -111,6 +144,43 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     return { line: 'POST /dlq/import', body: line }
   },
 
+  dlqTriage: async (around) => {
+    const id = await dead(around)
+    await around.api.client.dlq.note(id, 'the card')
+    return { line: `GET /dlq/${id}/triage` }
+  },
+  ackDlq: on((id) => `POST /dlq/${id}/ack`, archived),
+  noteDlq: on((id) => `POST /dlq/${id}/note`, archived, { text: 'the card processor was down' }),
+  muteDlq: on((id) => `POST /dlq/${id}/mute`, archived, { until: '7d' }),
+  resolveDlq: on((id) => `POST /dlq/${id}/resolve`, archived, { link: 'https://example.com/pull/42' }),
+  ackCause: onCause('ack'),
+  noteCause: onCause('note', { text: 'the card processor was down' }),
+  muteCause: onCause('mute', { until: '2100-01-01T00:00:00Z' }),
+  resolveCause: onCause('resolve', { link: 'https://example.com/pull/42' }),
+  unreviewedDlq: among('GET /dlq/unreviewed?queue=q'),
+  expiringDlq: among('GET /dlq/expiring?within=90d'),
+  cappedDlq: async (around) => {
+    await around.api.client.queues.set('q', { dlqMaxRows: 100 })
+    await dead(around)
+    return { line: 'GET /dlq/capped' }
+  },
+
+  listArchive: amongCold('GET /archive?queue=q&q=failed&limit=5'),
+  archiveMonths: amongCold('GET /archive/months'),
+  exportArchive: amongCold('GET /archive/export?queue=q'),
+  getArchived: async (around) => ({ line: `GET /archive/${await cold(around)}?include_payload=true` }),
+  restoreArchived: async (around) => ({ line: `POST /archive/${await cold(around)}/restore` }),
+  pruneArchive: async ({ db }) => {
+    await db.script(`select spillway.ensure_cold_partitions('2020-01-01', '2020-01-31')`)
+    return { line: 'POST /archive/prune', body: { month: '2020-01' } }
+  },
+
+  listDuties: plain('GET /duties'),
+  pauseDuty: plain('POST /duties/retain_dlq/pause'),
+  resumeDuty: plain('POST /duties/retain_dlq/resume'),
+  listRings: plain('GET /rings'),
+  setRing: plain('PATCH /rings/ready', { rotate_rows: 30_000, rotate_after: '20s' }),
+
   listOperations: among('GET /operations'),
   getOperation: async (around) => ({ line: `GET /operations/${await operation(around, 'done')}` }),
   operationRows: async (around) => ({ line: `GET /operations/${await operation(around, 'done')}/rows` }),
@@ -125,11 +195,21 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
 
   listQueues: among('GET /queues'),
   getQueue: plain('GET /queues/q'),
+  unservedKinds: async ({ db }) => {
+    await db.script(UNSERVED)
+    return { line: 'GET /unserved' }
+  },
   setQueue: plain('PATCH /queues/q', { dlq_retention: '90d', max_generations: 5 }),
   pauseQueue: plain('POST /queues/q/pause'),
   resumeQueue: plain('POST /queues/q/resume'),
 
   meta: plain('GET /meta'),
+  getSession: plain('GET /session'),
+  signIn: async ({ api }) => ({
+    line: 'POST /session',
+    body: { token: (await api.client.tokens.create({ name: 'ann' })).secret },
+  }),
+  signOut: plain('DELETE /session'),
   listWorkers: async ({ given }) => {
     await given.worker({ queues: ['q'], kinds: ['other@1'] })
     return { line: 'GET /workers' }
@@ -154,6 +234,8 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
     body: { timeout: '5m' },
   }),
 
+  eventRetention: plain('GET /events/retention'),
+  setEventRetention: plain('PATCH /events/retention', { retention: '30d' }),
   listEvents: among('GET /events/log?limit=5'),
 
   listWebhooks: async (around) => {

@@ -70,6 +70,93 @@ describeStore('a token of some queues', ({ store, given }) => {
     expect(await store.getJob(theirs)).toMatchObject({ state: 'archived' })
   })
 
+  it('says nothing about causes, archived jobs and dead letters of others, and brings none back', async () => {
+    const old = new Date(Date.now() - 31 * 86_400_000)
+    const cold = { state: 'archived', dlqAt: old, retainFrom: old } as const
+    for (const queue of ['mine', 'theirs']) await api.client.queues.set(queue, { coldArchive: true, dlqMaxRows: 10 })
+    const [mine, theirs] = [await given.job({ ...cold, queue: 'mine' }), await given.job({ ...cold, queue: 'theirs' })]
+    await store.retain(1_000)
+    const dead = await given.job({ state: 'archived', queue: 'theirs', cause: 'c1' })
+    const [token, both] = [await tokenOf('mine'), await tokenOf('mine', 'also')]
+
+    for (const [line, body] of [
+      [`GET /archive/${theirs.id}`],
+      [`GET /archive/${theirs.id}?include_payload=true`],
+      [`POST /archive/${theirs.id}/restore`],
+      [`GET /dlq/${dead.id}/triage`],
+      [`POST /dlq/${dead.id}/ack`],
+      [`POST /dlq/${dead.id}/note`, { text: 'x' }],
+      [`POST /dlq/${dead.id}/mute`, { until: '1d' }],
+      [`POST /dlq/${dead.id}/resolve`],
+    ] as const) {
+      expect(await api(line, { token, body }), line).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    }
+    for (const verb of ['ack', 'note', 'mute', 'resolve']) {
+      const more = verb === 'note' ? { text: 'x' } : verb === 'mute' ? { until: '1d' } : {}
+      const answer = await api(`POST /dlq/causes/c1/${verb}`, { token, body: { queue: 'theirs', ...more } })
+      expect(answer, verb).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    }
+    for (const line of [
+      'GET /archive/months',
+      'POST /archive/prune',
+      'POST /duties/retain/pause',
+      'PATCH /rings/ready',
+      'PATCH /events/retention',
+    ]) {
+      const body = { 'POST /archive/prune': { month: '2020-01' }, 'PATCH /events/retention': { retention: '1d' } }[line]
+      expect((await api(line, { token, body: body ?? (line.startsWith('GET') ? undefined : {}) })).status, line).toBe(
+        403,
+      )
+    }
+    expect(of((await api('GET /archive', { token })).body.items)).toEqual([mine.id])
+    expect((await api('GET /archive', { token: both })).body.code).toBe('selector_refused')
+    expect(of((await api('GET /archive?queue=mine', { token: both })).body.items)).toEqual([mine.id])
+    expect((await api('GET /archive/export', { token })).text).not.toContain('theirs')
+    expect((await api('GET /dlq/unreviewed', { token })).body.items).toEqual([])
+    expect((await api('GET /dlq/capped', { token })).text).not.toContain('theirs')
+    expect((await api(`POST /archive/${mine.id}/restore`, { token })).status).toBe(200)
+    expect(await store.getJob(theirs.id)).toBeUndefined()
+    expect(await store.triageOf(dead.id)).toBeUndefined()
+  })
+
+  it('imports into them, and names the lines of others', async () => {
+    const [mine, theirs] = [
+      await given.job({ state: 'archived', queue: 'mine' }),
+      await given.job({ state: 'archived', queue: 'theirs' }),
+    ]
+    const lines = (await api('POST /dlq/export', { token: await tokenOf('mine', 'theirs') })).text
+    await api.client.dlq.purgeIds([mine.id, theirs.id])
+    const headers = { 'content-type': 'application/x-ndjson' }
+
+    const { status, body } = await api('POST /dlq/import', { token: await tokenOf('mine'), body: lines, headers })
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      imported: 1,
+      refused: [{ code: 'forbidden', message: expect.stringContaining('theirs') }],
+    })
+    expect(await store.getJob(mine.id)).toMatchObject({ state: 'archived' })
+    expect(await store.getJob(theirs.id)).toBeUndefined()
+  })
+
+  it('releases a fingerprint that holds none but their jobs, and no other', async () => {
+    const held = (fingerprint: string, queue: string) =>
+      given.job({ state: 'quarantined', heldReason: 'crash_bound', fingerprint, queue })
+    const [own, shared, foreign] = ['a', 'b', 'c'].map((it) => it.repeat(32)) as [string, string, string]
+    const job = await held(own, 'mine')
+    const both = [await held(shared, 'mine'), await held(shared, 'theirs')]
+    await held(foreign, 'theirs')
+    const token = await tokenOf('mine')
+    const release = (fingerprint: string) => api(`POST /quarantine/${fingerprint}/release`, { token })
+
+    expect(await release(own)).toMatchObject({ status: 200, body: { released: 1 } })
+    expect(await release(shared)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(await release(foreign)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await store.getJob(job.id)).toMatchObject({ state: 'available' })
+    for (const { id } of both) expect(await store.getJob(id)).toMatchObject({ state: 'quarantined' })
+    expect((await api(`POST /jobs/${both[0]?.id}/release`, { token })).status).toBe(200)
+  })
+
   it('has its bulk work narrowed to them', async () => {
     await given.jobs(2, { state: 'archived', queue: 'mine' })
     await given.jobs(2, { state: 'archived', queue: 'also' })

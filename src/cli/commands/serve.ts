@@ -15,6 +15,7 @@ interface ServeFlags {
   readonly issuer?: string
   readonly audience?: string
   readonly readOnly?: boolean
+  readonly trustProxy?: boolean
   readonly mask?: readonly string[]
   readonly maintenance: boolean
   readonly verbose?: boolean
@@ -37,17 +38,21 @@ export function serveCommand(program: Command): void {
       .option('--issuer <text>', 'what their iss has to be')
       .option('--audience <text>', 'what their aud has to be')
       .option('--read-only', 'refuse every change')
+      .option(
+        '--trust-proxy',
+        'believe X-Forwarded-For, -Proto and -Host: only where nobody reaches it around the proxy',
+      )
       .option('--mask <path>', 'hide this place of payloads, as card.number or **.ssn; may be given again', collect)
       .option('--no-maintenance', 'leave promoting, rescuing, retention and operations to the workers')
       .option('--verbose', 'a line for each answer, on stderr')
       .addHelpText('after', EXAMPLES),
     async ({ database, out, options, close }) => {
       const client = database().spillway
-      const { port: wanted, host, readOnly, mask, verbose } = options
+      const { port: wanted, host, readOnly, trustProxy, mask, verbose } = options
       const access = accessOf(options)
       const { listen } = await import('../../http/index.js')
       const server = await listen({
-        ...{ spillway: client, access, readOnly, masks: mask, host },
+        ...{ spillway: client, access, readOnly, trustProxy, masks: mask, host },
         port: wanted ?? portOfEnvironment(),
         metrics: async () => (await client.metrics()).text(),
         onError: (error, requestId) => out.note(`request ${requestId}: ${messageOf(error)}`),

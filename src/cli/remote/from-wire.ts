@@ -3,7 +3,7 @@ const VERBATIM: ReadonlySet<string> = new Set([
   ...['payload', 'metadata', 'result', 'progress', 'details', 'target', 'before'],
   ...['counts', 'arrived_by', 'departed_by'],
 ])
-const TIME = /(^at|_at|^deadline)$/
+const TIME = /(^at|_at|_until|^deadline)$/
 
 /** A document of the API as this package's own values: keys in camelCase, times as Dates. The way back of `toWire`. */
 export function fromWire<T>(value: unknown): T {

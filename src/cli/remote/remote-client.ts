@@ -1,8 +1,11 @@
+import type { Archive } from '../../client/archive.js'
+import { BulkActs } from '../../client/bulk-acts.js'
 import type { Callbacks } from '../../client/callbacks.js'
 import { Client } from '../../client/client.js'
 import { DeadLetters } from '../../client/dead-letters.js'
 import type { Events } from '../../client/events.js'
 import type { ImportedLine, ImportOptions, ImportReport } from '../../client/import.js'
+import type { Jobs } from '../../client/jobs.js'
 import { type MadeToken, type TokenOptions, Tokens } from '../../client/tokens.js'
 import type { Undecodable } from '../../client/undecodable.js'
 import type { Webhooks } from '../../client/webhooks.js'
@@ -12,6 +15,8 @@ import { MAX_PAYLOAD_BYTES } from '../../job/payload.js'
 import type { DlqFilter } from '../../store/store.js'
 import { linesOf } from '../lines.js'
 import { fromWire } from './from-wire.js'
+import { RemoteArchive } from './remote-archive.js'
+import { RemoteJobs } from './remote-jobs.js'
 import { RemoteCallbacks, RemoteEvents, RemoteWebhooks } from './remote-notices.js'
 import { remoteStore } from './remote-store.js'
 import { RemoteUndecodable } from './remote-undecodable.js'
@@ -20,7 +25,9 @@ const BATCH_CHARS = 4 * 1024 * 1024
 
 /** The client of a server: the same calls as on a store, over HTTP. */
 export class RemoteClient extends Client {
+  override readonly jobs: Jobs
   override readonly dlq: DeadLetters
+  override readonly archive: Archive
   override readonly tokens: Tokens
   override readonly events: Events
   override readonly callbacks: Callbacks
@@ -31,7 +38,10 @@ export class RemoteClient extends Client {
     const api = createApiClient(options)
     const store = remoteStore(api)
     super({ store })
+    const bulk = new BulkActs(store, 'cli', MAX_PAYLOAD_BYTES, this.operations)
+    this.jobs = new RemoteJobs(api, store, 'cli', MAX_PAYLOAD_BYTES, bulk)
     this.dlq = new RemoteDeadLetters(api, store, 'cli', MAX_PAYLOAD_BYTES, this.operations)
+    this.archive = new RemoteArchive(api, store)
     this.tokens = new RemoteTokens(api, store)
     this.events = new RemoteEvents(api, store)
     this.callbacks = new RemoteCallbacks(api, store)

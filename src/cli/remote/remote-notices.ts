@@ -6,6 +6,7 @@ import type { WebhookOptions } from '../../client/webhook-options.js'
 import { type Webhook, type WebhookChanges, Webhooks, type WebhookWithSecret } from '../../client/webhooks.js'
 import type { ApiClient } from '../../http/index.js'
 import { failureOf } from '../../job/callback.js'
+import type { Duration } from '../../job/duration.js'
 import { isSpillwayError } from '../../job/errors.js'
 import type { Answered, Delivery, DeliveryFilter, LoggedEvent, Page, Store } from '../../store/store.js'
 import { fromWire } from './from-wire.js'
@@ -48,6 +49,14 @@ export class RemoteEvents extends Events {
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
+  }
+
+  override async retention(): Promise<number> {
+    return (await this.api.eventRetention()).retention_ms
+  }
+
+  override async setRetention(retention: Duration, { reason }: ActOptions = {}): Promise<number> {
+    return (await this.api.setEventRetention({ body: { retention, ...named({ reason }) } })).retention_ms
   }
 
   override async position(): Promise<string> {

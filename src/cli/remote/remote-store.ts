@@ -3,8 +3,21 @@ import { toWire, wireJson } from '../../client/wire.js'
 import type { ApiClient } from '../../http/index.js'
 import { isSpillwayError, SpillwayError } from '../../job/errors.js'
 import { decodePayload } from '../../job/payload.js'
-import type { Act, BulkRequest, NewJob, Operation, RetryOverrides, RetryRequest, Store } from '../../store/store.js'
+import type {
+  Act,
+  BulkRequest,
+  Enqueued,
+  NewJob,
+  Operation,
+  RetryOverrides,
+  RetryRequest,
+  Store,
+} from '../../store/store.js'
+import { orNothing, why } from './asking.js'
 import { fromWire } from './from-wire.js'
+import { remoteArchive } from './remote-archive.js'
+import { remoteTriage } from './remote-triage.js'
+import { remoteUpkeep } from './remote-upkeep.js'
 
 /**
  * A store that is behind a server: what operators do goes over HTTP, and the rest is refused. Who acts is decided by the
@@ -31,6 +44,7 @@ export function remoteStore(api: ApiClient): Store {
     dlqDepth: async (queue) => fromWire(await api.dlqDepth({ query: defined({ queue }) })),
     getQueue: async (queue) => fromWire(await api.getQueue({ params: { queue } })),
     listQueues: async () => fromWire<{ items: never[] }>(await api.listQueues()).items,
+    unservedKinds: async () => fromWire<{ items: never[] }>(await api.unservedKinds()).items,
     listWorkers: async () => fromWire<{ items: never[] }>(await api.listWorkers()).items,
     dlqGroups: async (filter, page) => fromWire(await api.dlqGroups({ query: { ...filter, ...page } })),
     dlqHistory: async ({ since, ...filter }) =>
@@ -57,8 +71,6 @@ export function remoteStore(api: ApiClient): Store {
       fromWire(await api.rescheduleJob({ params: { id }, body: { run_at: runAt.toISOString(), ...why(act) } })),
     killJob: async (id, act) => fromWire(await api.killJob({ params: { id }, body: why(act) })),
     editJob: async (id, edit, act) => fromWire(await api.editJob({ params: { id }, body: { ...edit, ...why(act) } })),
-    editPayload: async (id, payload, act) =>
-      fromWire(await api.editPayload({ params: { id }, body: { payload: parsedOf(payload), ...why(act) } })),
     cloneJob: async (id, overrides, act) =>
       fromWire(await api.cloneJob({ params: { id }, body: { ...overridesOf(overrides), ...why(act) } })),
     setQueue: async (queue, patch, act) =>
@@ -66,8 +78,10 @@ export function remoteStore(api: ApiClient): Store {
     pauseQueue: async (queue, act) => fromWire(await api.pauseQueue({ params: { queue }, body: why(act) })),
     resumeQueue: async (queue, act) => fromWire(await api.resumeQueue({ params: { queue }, body: why(act) })),
     enqueue: async (jobs) => {
-      const made = []
-      for (const job of jobs) made.push(await api.enqueue({ body: enqueueBody(job) }, { idempotencyKey: randomUUID() }))
+      const made: Enqueued[] = []
+      for (const job of jobs) {
+        made.push(fromWire(await api.enqueue({ body: enqueueBody(job) }, { idempotencyKey: randomUUID() })))
+      }
       return made
     },
   }
@@ -154,7 +168,9 @@ export function remoteStore(api: ApiClient): Store {
     unmaskPath: async (path, act) => (await api.removeMask({ params: { path }, query: why(act) })).changed,
   }
 
-  const store = { ...inspecting, ...operating, ...bulk, ...held, ...access, close: () => Promise.resolve() }
+  const parts = { ...inspecting, ...operating, ...bulk, ...held, ...access }
+  const others = { ...remoteTriage(api), ...remoteArchive(api), ...remoteUpkeep(api) }
+  const store = { ...parts, ...others, close: () => Promise.resolve() }
   return new Proxy(store, {
     get: (target, name) => Reflect.get(target, name) ?? (() => Promise.reject(unsupported(String(name)))),
   }) as unknown as Store
@@ -166,16 +182,6 @@ function unsupported(what: string): SpillwayError {
   return new SpillwayError('invalid_option', `this needs the database itself (${what}): leave --api out`)
 }
 
-/** Undefined where it is not there. */
-async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (isSpillwayError(error) && (error.code === 'not_found' || error.code === 'operation_not_found')) return undefined
-    throw error
-  }
-}
-
 /** False where it says why not; what is wrong besides is thrown. */
 async function orRefused(act: () => Promise<unknown>): Promise<boolean> {
   try {
@@ -185,10 +191,6 @@ async function orRefused(act: () => Promise<unknown>): Promise<boolean> {
     if (isSpillwayError(error) && REFUSALS.has(error.code)) return false
     throw error
   }
-}
-
-function why({ reason }: Act): { reason?: string } {
-  return reason === undefined ? {} : { reason }
 }
 
 function parsedOf(json: string): unknown {
@@ -243,6 +245,8 @@ function enqueueBody(job: NewJob) {
     ...(uniqueKey === null ? {} : { unique: { key: uniqueKey, on_conflict: onConflict } }),
     ...(job.tags === null ? {} : { tags: [...job.tags] }),
     ...(job.metadata === null ? {} : { metadata: parsedOf(job.metadata) }),
+    ...(job.retention === null ? {} : { retention: parsedOf(job.retention) as object }),
+    ...defined({ on_quarantine: job.onQuarantine }),
   }
 }
 

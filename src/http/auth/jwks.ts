@@ -18,6 +18,11 @@ export interface JwksOptions {
   readonly queuesClaim?: string | undefined
 }
 
+/** Who a JWT says it is, and until when. */
+export interface Claimed extends Principal {
+  readonly expiresAt: Date
+}
+
 /** Asymmetric signatures only, so that a public key never serves as a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA']
 const MAX_TOKEN_CHARS = 16_384
@@ -41,7 +46,7 @@ export class Jwks {
   }
 
   /** Undefined where the token is not valid. @throws `store_unavailable` where the keys cannot be had. */
-  async verify(token: string): Promise<Principal | undefined> {
+  async verify(token: string): Promise<Claimed | undefined> {
     if (token.length > MAX_TOKEN_CHARS || token.split('.').length !== 3) return undefined
     const { issuer, audience } = this.options
     try {
@@ -63,7 +68,7 @@ export class Jwks {
   }
 
   /** A claim of the wrong shape is no lesser token but none. */
-  private principalOf({ sub, ...claims }: JWTPayload): Principal | undefined {
+  private principalOf({ sub, exp = 0, ...claims }: JWTPayload): Claimed | undefined {
     const {
       roleClaim = 'spillway_role',
       rightsClaim = 'spillway_rights',
@@ -79,6 +84,7 @@ export class Jwks {
       actor: sub.slice(0, 255),
       rights: RIGHTS.filter((right) => rights.includes(right)),
       queues: queues === undefined ? null : (queues as string[]),
+      expiresAt: new Date(exp * 1_000),
     }
   }
 }

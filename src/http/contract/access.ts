@@ -50,7 +50,13 @@ export const accessRoutes = {
     tag,
     summary: 'Places of payloads that are shown to nobody; keys that look like secrets are hidden besides.',
     right: 'read',
-    answers: { 200: z.object({ items: z.array(answer.maskedPath) }) },
+    answers: {
+      200: z.object({
+        items: z.array(answer.maskedPath),
+        by_server: z.array(z.string()).describe('Places the server was started with'),
+        keys: z.array(z.string()).describe('Keys that are hidden everywhere, however they are written; * is any text'),
+      }),
+    },
   }),
   addMask: route({
     method: 'POST',

@@ -51,7 +51,15 @@ export const deadLetterRoutes = {
     tag,
     summary: 'Dead letters by cause, the largest group first, with a sample and the arrivals of the last 24 hours.',
     right: 'read',
-    query: z.strictObject({ queue: input.name.optional(), kind: input.name.optional(), ...input.paging }),
+    query: z.strictObject({
+      queue: input.name.optional(),
+      kind: input.name.optional(),
+      triage: z
+        .enum(['new', 'acknowledged', 'muted', 'resolved', 'regressed', 'unmuted', 'unreviewed'])
+        .optional()
+        .describe('How people left the cause; unmuted: all but muted; unreviewed: with deaths nobody has looked at'),
+      ...input.paging,
+    }),
     answers: { 200: answer.page(answer.group) },
   }),
   dlqHistory: route({

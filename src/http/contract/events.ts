@@ -5,6 +5,7 @@ import * as input from '../inputs.js'
 import { route } from '../route.js'
 
 const tag = 'events'
+const kept = z.object({ retention_ms: z.number().int().min(0) })
 
 /** What happens, as it happens, and what has happened. */
 export const eventRoutes = {
@@ -20,6 +21,23 @@ export const eventRoutes = {
       after: input.jobId.optional().describe('The id of the last event seen; Last-Event-ID has the word before it'),
     }),
     answers: { 200: 'events' },
+  }),
+  eventRetention: route({
+    method: 'GET',
+    path: '/events/retention',
+    tag,
+    summary: 'How long events are kept.',
+    right: 'read',
+    answers: { 200: kept },
+  }),
+  setEventRetention: route({
+    method: 'PATCH',
+    path: '/events/retention',
+    tag,
+    summary: 'Keep events for so long.',
+    right: 'admin',
+    body: z.strictObject({ retention: input.duration.describe('As 30d'), reason: input.reason.optional() }),
+    answers: { 200: kept },
   }),
   listEvents: route({
     method: 'GET',

@@ -15,6 +15,14 @@ export const queueRoutes = {
     right: 'read',
     answers: { 200: z.object({ items: z.array(answer.queue) }) },
   }),
+  unservedKinds: route({
+    method: 'GET',
+    path: '/unserved',
+    tag,
+    summary: 'Kinds and versions with jobs that no worker of their queue runs, and how long they have waited.',
+    right: 'read',
+    answers: { 200: z.object({ items: z.array(answer.unservedKind) }) },
+  }),
   getQueue: route({
     method: 'GET',
     path: '/queues/{queue}',

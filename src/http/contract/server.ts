@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { RIGHTS } from '../../job/rights.js'
 import * as answer from '../answers.js'
 import * as input from '../inputs.js'
 import { route } from '../route.js'
@@ -17,11 +16,7 @@ export const serverRoutes = {
     answers: {
       200: z.object({
         version: z.string(),
-        read_only: z.boolean(),
-        authentication: z.enum(['none', 'required']),
-        actor: z.string().nullable(),
-        rights: z.array(z.enum(RIGHTS)),
-        queues: z.array(z.string()).nullable().describe('The only ones the caller sees; null is all'),
+        ...answer.caller.shape,
       }),
     },
   }),

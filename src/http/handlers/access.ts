@@ -1,4 +1,5 @@
 import { SpillwayError } from '../../job/errors.js'
+import { HIDDEN_KEYS } from '../../job/mask.js'
 import { rightsOf } from '../../job/rights.js'
 import { Answered, acting, type Handlers } from '../call.js'
 import type { accessRoutes } from '../contract/access.js'
@@ -29,7 +30,7 @@ export const accessHandlers: Handlers<keyof typeof accessRoutes> = {
   },
 
   async listMasks(call) {
-    return { items: await call.client.masking.list() }
+    return { items: await call.client.masking.list(), byServer: call.server.masks, keys: HIDDEN_KEYS }
   },
 
   async addMask(call, { body }) {

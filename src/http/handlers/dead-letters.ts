@@ -2,6 +2,7 @@ import { SpillwayError } from '../../job/errors.js'
 import { acting, type Call, type Handlers } from '../call.js'
 import type { deadLetterRoutes } from '../contract/dead-letters.js'
 import { defined } from '../defined.js'
+import { streamedLines } from '../lines.js'
 import { checkQueue, checkReach, jobFor, narrowed, reaches } from '../scope.js'
 import { beginBulk, overridesOf } from './bulk.js'
 import { showJob } from './jobs.js'
@@ -79,18 +80,14 @@ export const deadLetterHandlers: Handlers<keyof typeof deadLetterRoutes> = {
     const filter = defined(narrowed(call, body))
     const lines = call.client.dlq.export(filter)
     await call.client.audit.note('export', { selector: filter }, acting(call))
-    return new Response(streamed(lines, call), { headers: { 'content-type': 'application/x-ndjson' } })
+    return streamedLines(call, lines)
   },
 
-  async importDlq(call, { query }) {
-    if (call.principal.queues !== null) {
-      throw new SpillwayError(
-        'forbidden',
-        `cannot import as ${call.principal.actor}: the token is for some queues, and lines may name any`,
-      )
-    }
-    return call.client.dlq.import(call.lines(), acting(call, query))
-  },
+  importDlq: (call, { query }) =>
+    call.client.dlq.import(call.lines(), {
+      ...acting(call, query),
+      ...defined({ queues: call.principal.queues ?? undefined }),
+    }),
 }
 
 type Flows = Awaited<ReturnType<Call['client']['dlq']['history']>>
@@ -117,22 +114,6 @@ function added(a: Flows[number], b: Flows[number]): Flows[number] {
     arrivedBy: sum(a.arrivedBy, b.arrivedBy),
     departedBy: sum(a.departedBy, b.departedBy),
   }
-}
-
-/** Masked line by line; pulled as fast as the caller reads. */
-function streamed(lines: AsyncIterable<string>, call: Call): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  const iterator = lines[Symbol.asyncIterator]()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await iterator.next()
-      if (done === true || call.signal.aborted) controller.close()
-      else controller.enqueue(encoder.encode(`${call.views.line(value)}\n`))
-    },
-    async cancel() {
-      await iterator.return?.()
-    },
-  })
 }
 
 function noDeadLetter(id: string): SpillwayError {

@@ -1,10 +1,10 @@
 import { toWire, wireJson } from '../../client/wire.js'
 import { SpillwayError } from '../../job/errors.js'
-import type { Call, Handlers } from '../call.js'
+import { acting, type Call, type Handlers } from '../call.js'
 import type { eventRoutes } from '../contract/events.js'
 import { eventStream, type Outlet } from '../event-stream.js'
 import type { LiveEvent, LogEvent } from '../live.js'
-import { checkQueue, reaches } from '../scope.js'
+import { checkQueue, reaches, wholeStore } from '../scope.js'
 import { seesOperation } from './bulk.js'
 
 export const eventHandlers: Handlers<keyof typeof eventRoutes> = {
@@ -15,6 +15,15 @@ export const eventHandlers: Handlers<keyof typeof eventRoutes> = {
       throw new SpillwayError('invalid_option', 'cannot go on after this Last-Event-ID: the id of an event is accepted')
     }
     return eventStream((outlet) => follow(call, query.queue, after, outlet), [call.signal, call.stopping])
+  },
+
+  async eventRetention(call) {
+    return { retentionMs: await call.client.events.retention() }
+  },
+
+  async setEventRetention(call, { body }) {
+    wholeStore(call)
+    return { retentionMs: await call.client.events.setRetention(body.retention, acting(call, body)) }
   },
 
   async listEvents(call, { query }) {

@@ -3,7 +3,7 @@ import { decodePayload } from '../../job/payload.js'
 import { acting, type Call, type Handlers, need } from '../call.js'
 import type { heldRoutes } from '../contract/held.js'
 import { defined } from '../defined.js'
-import { checkQueue, jobFor, narrowed, noJob, reaches, wholeStore } from '../scope.js'
+import { jobFor, narrowed, noJob, oneQueue, reaches } from '../scope.js'
 
 export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
   async listQuarantine(call, { query }) {
@@ -30,7 +30,7 @@ export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
   },
 
   async releaseQuarantined(call, { params, body }) {
-    wholeStore(call)
+    await checkAllWithin(call, params.fingerprint)
     const { canary } = body
     return call.client.quarantine.release(params.fingerprint, { ...defined({ canary }), ...acting(call, body) })
   },
@@ -77,6 +77,20 @@ export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
   },
 }
 
+/** @throws `not_found`, `forbidden`: releasing a fingerprint lets all its jobs go, wherever they are. */
+async function checkAllWithin(call: Call, fingerprint: string): Promise<void> {
+  if (call.principal.queues === null) return
+  const found = await call.client.quarantine.get(fingerprint)
+  const mine = found?.jobs.filter(({ queue }) => reaches(call.principal, queue)) ?? []
+  if (found === undefined || (mine.length === 0 && !reaches(call.principal, found.queue)))
+    throw noFingerprint(fingerprint)
+  if (!found.blockedIsPartial && mine.length === found.held + found.blocked) return
+  throw new SpillwayError(
+    'forbidden',
+    `cannot release ${fingerprint.slice(0, 40)} as ${call.principal.actor}: jobs of other queues are held with it; POST /jobs/{id}/release lets single ones go`,
+  )
+}
+
 function refused(id: string, state: ConstructorParameters<typeof InvalidStateError>[1]): never {
   throw new InvalidStateError(id, state, 'release', ['quarantined', 'undecodable'])
 }
@@ -88,14 +102,8 @@ type HeldSelector = {
   all?: boolean | undefined
 }
 
-/** Of a token of several queues one has to be named. */
 function selectorOf(call: Call, { queue, kind, ids, all }: HeldSelector) {
-  checkQueue(call, queue)
-  const { queues } = call.principal
-  if (queues !== null && queue === undefined && queues.length > 1) {
-    throw new SpillwayError('selector_refused', `cannot do this without a queue: name one of ${queues.join(', ')}`)
-  }
-  return defined({ queue: queue ?? queues?.[0], kind, ids, all })
+  return defined({ queue: oneQueue(call, queue), kind, ids, all })
 }
 
 function noFingerprint(fingerprint: string): SpillwayError {

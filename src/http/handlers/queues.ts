@@ -10,6 +10,10 @@ export const queueHandlers: Handlers<keyof typeof queueRoutes> = {
     return { items: all.filter(({ queue }) => reaches(call.principal, queue)) }
   },
 
+  async unservedKinds(call) {
+    return { items: (await call.client.queues.unserved()).filter(({ queue }) => reaches(call.principal, queue)) }
+  },
+
   async getQueue(call, { params }) {
     checkQueue(call, params.queue)
     return call.client.queues.get(params.queue)

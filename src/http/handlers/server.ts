@@ -2,17 +2,11 @@ import type { Call, Handlers } from '../call.js'
 import type { serverRoutes } from '../contract/server.js'
 import { defined } from '../defined.js'
 import { reaches } from '../scope.js'
+import { callerOf } from './session.js'
 
 export const serverHandlers: Handlers<keyof typeof serverRoutes> = {
-  async meta({ server, principal }) {
-    return {
-      version: server.version,
-      readOnly: server.isReadOnly,
-      authentication: server.isOpen ? 'none' : 'required',
-      actor: principal.actor,
-      rights: principal.rights,
-      queues: principal.queues,
-    }
+  async meta(call) {
+    return { version: call.server.version, ...callerOf(call, call.principal) }
   },
 
   async listWorkers(call) {

@@ -3,6 +3,7 @@ import type { Access, Act, ApiToken } from '../store.js'
 import { performing } from './acting.js'
 import { isId } from './cursor.js'
 import type { Database } from './database.js'
+import { sessionQueries } from './queries/sessions.js'
 import { type TokenRow, tokenQueries } from './queries/tokens.js'
 
 const READ = { repeatable: true, patienceMs: 5_000 } as const
@@ -11,6 +12,7 @@ const LARGEST_ID = '9223372036854775807'
 /** Who may come in, and what nobody is shown, on PostgreSQL. */
 export function access(db: Database, schema: string): Access {
   const queries = tokenQueries(schema)
+  const sessions = sessionQueries(schema)
   const perform = performing(db, schema)
 
   return {
@@ -53,6 +55,31 @@ export function access(db: Database, schema: string): Access {
 
     async tokenUsed(id) {
       await db.run(queries.used, [id])
+    },
+
+    async openSession({ hash, of, ttlMs }) {
+      const [row] = await perform<[string][]>(() =>
+        'token' in of
+          ? db.run(sessions.openOfToken, [hash, of.token, ttlMs])
+          : db.run(sessions.openOfClaims, [hash, of.actor, of.rights, of.queues, of.until.toISOString(), ttlMs]),
+      )
+      return row && new Date(Number(row[0]))
+    },
+
+    async validSession(hash) {
+      const [row] = await db.run(sessions.valid, [hash], READ)
+      if (!row) return undefined
+      const [actor, rights, queues, expiresAt] = row
+      return {
+        actor,
+        rights: JSON.parse(rights) as string[],
+        queues: queues === null ? null : (JSON.parse(queues) as string[]),
+        expiresAt: new Date(Number(expiresAt)),
+      }
+    },
+
+    async endSession(hash) {
+      await perform(() => db.run(sessions.end, [hash]))
     },
 
     async note(action, target, act) {

@@ -1,5 +1,5 @@
 import type { Eventing, LoggedEvent } from '../store.js'
-import { actParams } from './acting.js'
+import { actParams, performing } from './acting.js'
 import type { Database } from './database.js'
 import { type EventRow, eventQueries } from './queries/events.js'
 
@@ -9,6 +9,7 @@ const READ = { repeatable: true, patienceMs: 5_000 } as const
 /** The event log on PostgreSQL. */
 export function eventing(db: Database, schema: string): Eventing {
   const queries = eventQueries(schema)
+  const perform = performing(db, schema)
 
   return {
     async sequenceEvents(limit) {
@@ -33,7 +34,7 @@ export function eventing(db: Database, schema: string): Eventing {
 
     async setEventRetention(ms, act) {
       const [actor, reason, requestId] = actParams(act, '')
-      const [row] = await db.run(queries.setRetention, [ms, actor, reason, requestId])
+      const [row] = await perform(() => db.run(queries.setRetention, [ms, actor, reason, requestId]))
       return Number(row![0])
     },
   }

@@ -7,6 +7,7 @@ import { bulk } from './bulk.js'
 import { carrying } from './carrying.js'
 import type { Database } from './database.js'
 import { editing } from './editing.js'
+import { eventing } from './eventing.js'
 import { hooking } from './hooking.js'
 import { inspecting } from './inspecting.js'
 import type { Notifier } from './notifier.js'
@@ -54,8 +55,11 @@ export function idempotent(db: Database, schema: string, notifier: Pick<Notifier
   function within(lane: TransactionLane, told: Pick<Notifier, 'tell'>): StoreInTransaction {
     const inspection = inspecting(lane, schema)
     const { enqueue } = producing(lane, schema, told)
+    const { eventHead, setEventRetention } = eventing(lane, schema)
     return {
       enqueue,
+      eventHead,
+      setEventRetention,
       ...inspection,
       ...operating(lane, schema),
       ...editing(lane, schema),

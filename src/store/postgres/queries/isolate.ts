@@ -46,6 +46,7 @@ const TABLES = [
   'dlq_warnings',
   'cause_triage',
   'cold_archive',
+  'api_sessions',
   'api_tokens',
   'masked_paths',
 ] as const

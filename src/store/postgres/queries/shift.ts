@@ -35,6 +35,7 @@ const TIMES = {
   deliveries: ['next_at', 'created_at', 'ended_at'],
   audit_log: ['at'],
   api_tokens: ['created_at', 'expires_at', 'revoked_at', 'last_used_at'],
+  api_sessions: ['created_at', 'expires_at'],
   masked_paths: ['created_at'],
   operations: ['cursor_at', 'next_at', 'canary_until', 'created_at', 'started_at', 'finished_at', 'runner_until'],
   idempotency_keys: ['created_at'],
