@@ -22,6 +22,7 @@ import { enqueues } from './scenarios/enqueue.js'
 import { idle } from './scenarios/idle.js'
 import { dueLateness, pickup } from './scenarios/latency.js'
 import { deadLists, redrive, redrivePickup } from './scenarios/redrive.js'
+import { unserved } from './scenarios/unserved.js'
 import { Scratch } from './scratch.js'
 import { describeServer, openServer } from './server.js'
 import { describe, table } from './table.js'
@@ -38,6 +39,7 @@ const SCENARIOS: readonly Scenario[] = [
   idle,
   redrive,
   redrivePickup,
+  unserved,
   deadLists,
 ]
 
