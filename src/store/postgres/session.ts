@@ -246,6 +246,11 @@ export class Session implements WorkerSession {
     return row && { state: row[0] as CallbackState, answer: row[1] }
   }
 
+  async lateCallback({ id, leaseId }: ClaimedJob): Promise<string | undefined> {
+    const { lane, callbacks } = this.parts
+    return (await lane.run(callbacks.late, [id, leaseId], CALLBACK))[0]?.[0]
+  }
+
   async takeQuestion(): Promise<Question | undefined> {
     const { lane, questions, registration } = this.parts
     const [row] = await lane.run(questions.take, [registration])
