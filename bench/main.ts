@@ -23,6 +23,7 @@ import { idle } from './scenarios/idle.js'
 import { dueLateness, pickup } from './scenarios/latency.js'
 import { deadLists } from './scenarios/lists.js'
 import { redrive, redrivePickup } from './scenarios/redrive.js'
+import { unserved } from './scenarios/unserved.js'
 import { Scratch } from './scratch.js'
 import { describeServer, openServer } from './server.js'
 import { describe, table } from './table.js'
@@ -39,6 +40,7 @@ const SCENARIOS: readonly Scenario[] = [
   idle,
   redrive,
   redrivePickup,
+  unserved,
   deadLists,
 ]
 

@@ -41,6 +41,8 @@ export const ROWS = {
   redrive_answer: { unit: 'ms', better: 'less', bar: { limit: 1_000 } },
   redrive_memory: { unit: 'MiB', better: 'less', bar: { limit: 250 }, aim: 150 },
   redrive_pickup_p99_ratio: { unit: 'x', better: 'less', bar: { limit: 2 } },
+  unserved_pickup_p99_ratio: { unit: 'x', better: 'less', bar: { limit: 2 } },
+  unserved_drain_ratio: { unit: 'x', better: 'less', bar: { limit: 2 } },
   dlq_list_p95: { unit: 'ms', better: 'less', bar: { limit: 50 }, aim: 15 },
   dlq_page_1000_p95: { unit: 'ms', better: 'less', bar: { limit: 50 }, aim: 15 },
   dlq_groups: { unit: 'ms', better: 'less', bar: { limit: 100 }, aim: 20 },

@@ -239,9 +239,9 @@ const ALERTS = [
     'SpillwayUnservedJobs',
     'warning',
     '10m',
-    (m) => `max by (queue) (${m('spillway_jobs')}{state="unserved"}) > 0`,
-    'No worker of queue {{ $labels.queue }} can run {{ $value }} of its jobs',
-    'Deploy a worker that has their kinds and versions; spillway doctor names them.',
+    (m) => `max by (queue, kind) (${m('spillway_unserved_seconds')}) > 0`,
+    'No worker of queue {{ $labels.queue }} can run its jobs of kind {{ $labels.kind }}, for {{ $value | humanizeDuration }}',
+    'Deploy a worker that has the kind and the version of these jobs; spillway queues unserved shows how long they will wait.',
   ],
   [
     'SpillwayHeldJobs',

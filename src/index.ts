@@ -24,7 +24,7 @@ export interface SpillwayOptions {
   readonly actor?: string
   /** Largest payload, in UTF-8 bytes. Default: 1 MiB. */
   readonly maxPayloadBytes?: number
-  /** Connections for everything but workers, which have four of their own, and two more for kinds with `onDeathTx`. Default: 10. */
+  /** Connections for everything but workers, which have four of their own, two more for kinds with `onDeathTx`, and one while they pass over what they do not serve. Default: 10. */
   readonly maxConnections?: number
   /**
    * A replica of it. Lists of dead, held and finished jobs and of the audit are read there, but for what this process

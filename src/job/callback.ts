@@ -77,6 +77,15 @@ export class CallbackFailed extends Error {
   }
 }
 
+/** What it finds where the callback was not answered in time; the sweep of such jobs writes the same. */
+export function callbackTimedOut(name: string): CallbackFailed {
+  return new CallbackFailed({
+    name: 'CallbackTimeout',
+    message: `the callback ${JSON.stringify(name)} was not answered in time`,
+    code: null,
+  })
+}
+
 /** No such token (`callback_not_found`): it was never given out, or its job is long gone. */
 export function callbackNotFound(): SpillwayError {
   return new SpillwayError(

@@ -2,7 +2,7 @@
 export type Outcome =
   | { readonly type: 'completed'; readonly result: unknown }
   | { readonly type: 'failed'; readonly error: unknown; readonly entry: 'error' | 'timeout' }
-  | { readonly type: 'callbackFailed'; readonly error: unknown; readonly callback: string }
+  | { readonly type: 'callbackFailed'; readonly error: unknown; readonly callback: string; readonly isLate?: boolean }
   | { readonly type: 'retryAfter'; readonly delayMs: number; readonly error: unknown }
   | { readonly type: 'skip'; readonly code: string; readonly details: unknown }
   | { readonly type: 'revoke' }

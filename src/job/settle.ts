@@ -76,8 +76,10 @@ export function settle(facts: AttemptFacts, outcome: Outcome, context: SettleCon
       return fail(facts, failureEntry(outcome.entry, facts, outcome.error, context.now), outcome.error, context)
 
     case 'callbackFailed': {
-      const { callback, error } = outcome
-      return fail(facts, { ...failureEntry('callback_failed', facts, error, context.now), callback }, error, context)
+      const { callback, error, isLate } = outcome
+      const entry = { ...failureEntry('callback_failed', facts, error, context.now), callback }
+      const settlement = fail(facts, entry, error, context)
+      return isLate && settlement.type === 'dead' ? { ...settlement, reason: 'callback_timeout' } : settlement
     }
 
     case 'retryAfter': {

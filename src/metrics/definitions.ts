@@ -41,6 +41,12 @@ export const METRICS = {
     ['queue', 'state'],
     'Jobs that have not ended or are held, by state; unserved ones wait for a worker that can run them',
   ),
+  spillway_unserved_seconds: gauge(
+    'store',
+    ['queue', 'kind'],
+    'How long a kind has had jobs in a queue that workers take, none of whom can run them; absent where there is none',
+    'max',
+  ),
   spillway_queue_lag_seconds: gauge('store', ['queue'], 'How long the oldest claimable job has been waiting', 'max'),
   spillway_due_lag_seconds: gauge('store', [], 'How late the job that was due first is in becoming available'),
   spillway_queue_paused: gauge('store', ['queue'], '1 for queues nobody may claim from; absent for others', 'max'),

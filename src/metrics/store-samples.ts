@@ -28,6 +28,7 @@ export function storeSamples(measures: Measures): Samples {
     put('spillway_dlq_oldest_age_seconds', oldestSeconds, { queue })
   }
   for (const { queue, state, n } of measures.jobs) put('spillway_jobs', n, { queue, state })
+  for (const { queue, kind, seconds } of measures.unserved) put('spillway_unserved_seconds', seconds, { queue, kind })
   for (const { queue, seconds } of measures.lag) put('spillway_queue_lag_seconds', seconds, { queue })
   for (const queue of measures.pausedQueues) put('spillway_queue_paused', 1, { queue })
   for (const { queue, n } of measures.workers) put('spillway_workers', n, { queue })

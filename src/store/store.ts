@@ -358,6 +358,11 @@ export interface WorkerSession {
   openCallback(job: ClaimedJob, request: CallbackRequest): Promise<OpenCallback | undefined>
   /** What has become of a callback. A failure is charged to this attempt from now on. Undefined: the lease is lost. */
   callbackAnswer(job: ClaimedJob, callbackId: string): Promise<CallbackAnswer | undefined>
+  /**
+   * The name of the callback that the job has waited for in vain, where the sweep left it to this worker to give the job
+   * up. That is charged to this attempt from now on. Undefined: there is none, or the lease is lost.
+   */
+  lateCallback(job: ClaimedJob): Promise<string | undefined>
   /** A question that this worker can answer, for nobody else to take; undefined when there is none. */
   takeQuestion(): Promise<Question | undefined>
   answerQuestion(id: string, verdicts: readonly Verdict[]): Promise<void>
@@ -413,15 +418,16 @@ export interface Upkeep {
   /** Ends registrations of the same host, boot and pid namespace whose process is gone. */
   endGone(self: WorkerInfo, isAlive: (pid: number, pidStarted: string) => boolean): Promise<number>
   /**
-   * Jobs whose deadline passed while they waited: → archived, at most `limit`. Kinds whose deaths a living worker writes
-   * together with code of its own are left to it.
+   * Jobs whose deadline passed while they waited: → archived, at most `limit`. Kinds whose deaths a worker of the queue
+   * writes together with code of its own are left to it: → available, for it to give them up.
    *
    * @param onDeaths - Told of the deaths, once they are durable.
    */
   expireDeadlines(limit: number, onDeaths?: (deaths: readonly DeathEvent[]) => void): Promise<number>
   /**
    * Jobs whose callback was not answered in time: → retryable, or archived with `callback_timeout` where no attempt is
-   * left; at most `limit`. `nextInMs`: until the next times out, null when none does.
+   * left; at most `limit`. Deaths that a worker of the queue writes together with code of its own are left to it: →
+   * available. `nextInMs`: until the next times out, null when none does.
    *
    * @param onDeaths - Told of the deaths, once they are durable.
    */
@@ -1602,6 +1608,8 @@ export interface Measures {
   }[]
   /** Jobs by queue and state; `unserved` are available ones that no worker could run. Counting stops at 100,000 a slot. */
   readonly jobs: readonly { readonly queue: string; readonly state: string; readonly n: number }[]
+  /** Kinds with jobs of some version that no worker of their queue serves, and for how long this has been so. */
+  readonly unserved: readonly { readonly queue: string; readonly kind: string; readonly seconds: number }[]
   /** How long the oldest job that can be claimed has been waiting, by queue. */
   readonly lag: readonly { readonly queue: string; readonly seconds: number }[]
   readonly dlq: readonly {

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type Callback, CallbackFailed, type CallbackOptions, hashOfToken, readFailure } from '../job/callback.js'
+import {
+  type Callback,
+  CallbackFailed,
+  type CallbackOptions,
+  callbackTimedOut,
+  hashOfToken,
+  readFailure,
+} from '../job/callback.js'
 import { parseDuration } from '../job/duration.js'
 import { SpillwayError, shown } from '../job/errors.js'
 import type { Outcome } from '../job/outcome.js'
@@ -89,8 +96,9 @@ class AttemptCallback<Answer> implements Callback<Answer> {
         attempt.decide({ type: 'wait', callbackId: id, name })
         throw new CallbackPending(name)
       default: {
-        const error = new CallbackFailed(readFailure(found.answer))
-        attempt.decide({ type: 'callbackFailed', error, callback: name })
+        const isLate = found.state === 'timed_out'
+        const error = isLate ? callbackTimedOut(name) : new CallbackFailed(readFailure(found.answer))
+        attempt.decide({ type: 'callbackFailed', error, callback: name, isLate })
         throw error
       }
     }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { callbackTimedOut } from '../job/callback.js'
 import type { DeathEvent, DeathHandler } from '../job/death.js'
 import { type JobHandler, kindsOf } from '../job/definition.js'
 import { type Duration, parseDuration } from '../job/duration.js'
@@ -358,6 +359,28 @@ export class Worker {
       this.finish(attempt, slots, this.executor.endOf(attempt, handler, { type: 'deadline' }))
       return
     }
+    // Sweeps leave deaths of such a kind to its worker: the job may have waited in vain.
+    if (handler.definition.onDeathTx && job.runLease > 1) void this.beginUnlessLate(attempt, slots, handler)
+    else this.decode(attempt, slots, handler)
+  }
+
+  private async beginUnlessLate(attempt: Attempt, slots: QueueSlots, handler: JobHandler): Promise<void> {
+    let late: string | undefined
+    try {
+      late = await this.session?.lateCallback(attempt.claimed)
+    } catch (error) {
+      // Its handler will meet it at `result()`.
+      this.report('callbacks', error)
+    }
+    if (late === undefined) this.decode(attempt, slots, handler)
+    else {
+      const outcome = { type: 'callbackFailed', error: callbackTimedOut(late), callback: late, isLate: true } as const
+      this.finish(attempt, slots, this.executor.endOf(attempt, handler, outcome))
+    }
+  }
+
+  private decode(attempt: Attempt, slots: QueueSlots, handler: JobHandler): void {
+    const job = attempt.claimed
     if (this.emitter.listenerCount('started') > 0) this.emitter.emit('started', { job })
     const decoded = this.executor.decode(job, handler)
     if (decoded instanceof Promise) void decoded.then((answer) => this.enter(attempt, slots, handler, answer))
@@ -540,7 +563,7 @@ export class Worker {
       name: this.name,
       queues: this.slots.map(({ queue }) => queue),
       serves,
-      deathTxKinds: this.options.jobs.flatMap(({ definition }) => (definition.onDeathTx ? [definition.kind] : [])),
+      deathTxKinds: this.options.jobs.flatMap(({ definition }) => (definition.onDeathTx ? kindsOf(definition) : [])),
       concurrency: this.slots.reduce((sum, { concurrency }) => sum + concurrency, 0),
       version: process.version,
       schemas: this.schemas,

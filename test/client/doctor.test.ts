@@ -179,7 +179,7 @@ const WELL: Diagnosis = {
     ...{ lacking: [], queues: [], waiting: [], flows: [], expiring: [], bloat: [] },
     measures: {
       ...{ schemaVersion: 10, totals: [], jobs: [], lag: [], dlq: [], workers: [], pausedQueues: [], dueLagSeconds: 0 },
-      ...{ duties: [], isLed: true, rings: [], expiredLeases: 0, openOperations: 0, horizon: [] },
+      ...{ unserved: [], duties: [], isLed: true, rings: [], expiredLeases: 0, openOperations: 0, horizon: [] },
     },
   },
 }

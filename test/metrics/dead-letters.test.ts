@@ -47,6 +47,26 @@ describeStore('metrics of the dead-letter queue', ({ store, given, db, url, sche
     expect(await measured('spillway_dlq_depth', { queue: 'billing' })).toBeUndefined()
   })
 
+  it('say for how long workers of a queue have left a kind alone, by the single job, and no more once one serves it', async () => {
+    const unserved = () => measured('spillway_unserved_seconds', { queue: 'default', kind: 'other' })
+    await given.worker({ kinds: ['test@1'] })
+    await given.job({ kind: 'other' })
+    await given.job()
+    await store.judgeUnserved(DAY, 100)
+    const first = await unserved()
+    await clock.advance('60s')
+    await store.judgeUnserved(DAY, 100)
+    const later = await unserved()
+
+    await given.worker({ kinds: ['other@1'] })
+    await store.judgeUnserved(DAY, 100)
+
+    expect(first).toBe(0)
+    expect(later).toBeGreaterThanOrEqual(60)
+    expect(await unserved()).toBeUndefined()
+    expect(await measured('spillway_unserved_seconds')).toBeUndefined()
+  })
+
   it('say how many nobody has looked at', async () => {
     const [first, second] = await given.jobs(3, { state: 'archived', queue: 'billing' })
     const unreviewed = () => measured('spillway_dlq_unreviewed', { queue: 'billing' })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sql } from '../../src/store/postgres/sql.js'
-import type { Settlement, WorkerSession } from '../../src/store/store.js'
+import type { JobEnd, Settlement, WorkerSession } from '../../src/store/store.js'
 import { crashing, fingerprintOfTest } from '../support/crashing.js'
 import { describeStore } from '../support/store.js'
 import { someoneWaits } from '../support/waits.js'
@@ -110,14 +110,26 @@ describeStore('jobs whose fingerprint has crashed', ({ store, given, db, url, in
     expect(await open({ n: 1 })).toBe(1)
   })
 
-  it('are not cleared by a failure', async () => {
+  it.each<JobEnd>([
+    { event: 'retry', delayMs: 1, charge: 1, entry: null },
+    {
+      ...{ event: 'dead', reason: 'skipped', charge: 0, entry: null, cause: '0'.repeat(16) },
+      ...{ errorClass: 'skip', errorMessage: 'no_use', title: 'skip: no_use' },
+    },
+    { event: 'snooze', delayMs: 1 },
+    { event: 'revoke' },
+    { event: 'handback' },
+    { event: 'undecodable', reason: 'no number', entry: '{"type":"undecodable"}' },
+    { event: 'wait', callbackId: '0', name: 'approval', retryDelayMs: 1 },
+  ])('are not cleared by another end: $event', async (end) => {
     await crash([{}, { n: 1 }])
     await makeDue()
 
     await withSession(async (session) => {
       await session.pulse()
       const job = await session.claimSuspect(QUEUE)
-      await session.settle([{ job: job!, end: { event: 'retry', delayMs: 1, charge: 1, entry: null } }])
+      const [settled] = await session.settle([{ job: job!, end }])
+      expect(settled?.outcome).toBe('applied')
     })
 
     expect(await open()).toBe(1)

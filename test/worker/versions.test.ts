@@ -182,9 +182,9 @@ describeStore('a payload of an older version', ({ store, given, db, url, checker
     await db.run(sql<[string], []>`delete from spillway.workers where registration = $1`, [other])
     const servedByNobody = await batches()
 
-    // Generous, because a busy machine is not what this is about. The second one also sets some thousands aside.
-    expect(servedByOthers.tookMs).toBeLessThan(2 * baseline.tookMs + 500)
-    expect(servedByNobody.tookMs).toBeLessThan(2 * baseline.tookMs + 1_500)
+    // Generous, because a busy machine is not what this is about: test/store/passing.test.ts counts the rows.
+    expect(servedByOthers.tookMs).toBeLessThan(2 * baseline.tookMs + 300)
+    expect(servedByNobody.tookMs).toBeLessThan(2 * baseline.tookMs + 300)
   }, 60_000)
 })
 

@@ -1,5 +1,14 @@
 import { type HeadRow, SLOTS } from './queries/claim.js'
 
+/** Heads as a statement answers them. */
+export function headsOf(rows: readonly HeadRow[]): Head[] {
+  return rows.map(([, slot, priority, position]) => ({
+    slot: Number(slot),
+    priority: Number(priority),
+    position: BigInt(position),
+  }))
+}
+
 /** Where the next claim of a queue can go. */
 export interface Head {
   readonly slot: number
@@ -17,13 +26,9 @@ export interface Head {
 export class Floors {
   private readonly byPriority = new Map<number, bigint[]>()
 
-  /** Takes what a look from the beginning saw: floors never stand above a row that is there. */
-  see(rows: readonly HeadRow[]): Head[] {
-    return rows.map(([, slot, priority, position]) => {
-      const head = { slot: Number(slot), priority: Number(priority), position: BigInt(position) }
-      this.lower(head.priority, head.position, head.slot)
-      return head
-    })
+  /** Takes what a look from the beginning saw: floors do not stand above a row that was seen. */
+  see(heads: readonly Head[]): void {
+    for (const { priority, position, slot } of heads) this.lower(priority, position, slot)
   }
 
   /** There is, or will be, a row at `position`; in every slot, where it is not known in which. */
@@ -41,10 +46,13 @@ export class Floors {
     }
   }
 
-  /** Everything up to `position` was claimed, is being claimed, or is not for this worker. */
-  raise(priority: number, slot: number, position: bigint): void {
+  /**
+   * Everything above `from` and up to `position` was claimed, is being claimed, or is not for this worker. A floor that
+   * was lowered below `from` meanwhile stays: somebody has seen a row there.
+   */
+  raise(priority: number, slot: number, from: bigint, position: bigint): void {
     const floors = this.byPriority.get(priority)
-    if (floors && position > (floors[slot] as bigint)) floors[slot] = position
+    if (floors && from <= (floors[slot] as bigint) && position > (floors[slot] as bigint)) floors[slot] = position
   }
 
   floor(priority: number, slot: number): bigint {

@@ -34,6 +34,7 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
       schemaVersion: state.version,
       totals: totals.map(([queue, kind, reason, what, n]) => ({ queue, kind, reason, what, n })),
       jobs: jobs.map(([queue, name, n]) => ({ queue, state: name, n })),
+      unserved: state.unserved.map(([queue, kind, ms]) => ({ queue, kind, seconds: ms / 1_000 })),
       lag: jobs.flatMap(([queue, , , seconds]) => (seconds === null ? [] : [{ queue, seconds: Math.max(0, seconds) }])),
       dlq: depths.flatMap(([queue, n, oldestMs]) =>
         oldestMs === null ? [] : [dlqOf(queue, Number(n), left.get(queue) ?? 0, state.now - Number(oldestMs))],

@@ -17,7 +17,7 @@ import { SuspectWatch } from './suspect-watch.js'
 /** So much of what was set aside comes back with a registration; the rest with the next pass of maintenance. */
 const BACK_AT_ONCE = 5
 
-/** Workers on PostgreSQL. Each session has connections of its own: one for claims, two for settling. */
+/** Workers on PostgreSQL. Each session has connections of its own: one for claims, two for settling; others as needed. */
 export function running(
   db: Database,
   schema: string,
@@ -90,6 +90,7 @@ export function running(
         settler: new Settler(db.lane(2), settle, preparePartitions, tell, hasReported, channel),
         deaths: new DeathWriter(db.lane(2), settle, preparePartitions, tell, hasReported),
         lane,
+        beside: db.lane(1),
         registration,
         queues: info.queues,
         served: info.serves,

@@ -17,27 +17,24 @@ import type {
 import { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import type { DeathWriter } from './death-writer.js'
-import { Floors, type Head } from './floors.js'
+import { Floors, type Head, headsOf } from './floors.js'
 import { dateOf } from './job-row.js'
+import { Passing } from './passing.js'
 import type { callbackQueries } from './queries/callbacks.js'
-import type { claimQueries, HeadRow } from './queries/claim.js'
+import type { claimQueries, HeadRow, Wanted } from './queries/claim.js'
 import type { servedQueries } from './queries/served.js'
 import type { PulseDocument, sessionQueries } from './queries/session.js'
-import { ASIDE_ROWS, type unservedQueries } from './queries/unserved.js'
+import type { unservedQueries } from './queries/unserved.js'
 import type { Settler } from './settler.js'
 import type { SuspectWatch } from './suspect-watch.js'
 
 /** How many claims a registration can number: 2^36, some years of a thousand a second. */
 const CLAIM_BITS = 36n
 const LOOK_MS = 1_000
-const LARGEST = '9223372036854775807'
 /** From here on a claim goes in two parts: the second is on its way while the first begins. */
 const WORTH_PARTS = 200
 /** A look may take this part of the time: with a long reader present it walks over dead entries. */
 const LOOK_SHARE = 20
-const LONGEST_LOOK_MS = 10_000
-/** Batches of rows that nobody serves that one claim sets aside. */
-const ASIDE_BATCHES = 10
 
 export interface SessionParts {
   readonly claims: ReturnType<typeof claimQueries>
@@ -51,6 +48,8 @@ export interface SessionParts {
   readonly reported: Set<string>
   /** One connection: claims of a registration are numbered in order. */
   readonly lane: Database
+  /** For what is not to keep claims waiting. */
+  readonly beside: Database
   readonly registration: string
   readonly queues: readonly string[]
   readonly served: readonly Served[]
@@ -60,12 +59,10 @@ export interface SessionParts {
 
 interface QueueView {
   readonly floors: Floors
+  readonly passing: Passing
   /** Heads seen by a look that no claim has used yet. */
   heads: Head[]
   nextLookAt: number
-  /** Where a claim met rows it did not take, and what it then may do about them, and when. */
-  blocked: Head | undefined
-  nextAsideAt: number
 }
 
 /** Made twice it is the same one. */
@@ -84,8 +81,12 @@ export class Session implements WorkerSession {
   constructor(private readonly parts: SessionParts) {
     this.registration = parts.registration
     this.base = BigInt(parts.registration) << CLAIM_BITS
-    for (const queue of parts.queues)
-      this.views.set(queue, { floors: new Floors(), heads: [], nextLookAt: 0, blocked: undefined, nextAsideAt: 0 })
+    const { claims, setAside, beside: db, tell } = parts
+    for (const queue of parts.queues) {
+      const floors = new Floors()
+      const passing = new Passing({ queue, floors, db, claims, setAside, tell })
+      this.views.set(queue, { floors, passing, heads: [], nextLookAt: 0 })
+    }
   }
 
   async claim(
@@ -98,6 +99,7 @@ export class Session implements WorkerSession {
     if (this.parts.watch.suspicion.version === undefined) await this.parts.watch.follow(undefined)
     const jobs: ClaimedJob[] = []
     const served = servedBut(this.parts.served, except)
+    if (view.passing.follow(this.wanted(served))) view.nextLookAt = 0
     const part = limit < WORTH_PARTS ? limit : Math.ceil(limit / 2)
     // Only while no claim is under way are all claimed jobs in the worker's hands.
     this.answered = this.sent
@@ -123,7 +125,6 @@ export class Session implements WorkerSession {
           }
         }
       }
-      if (view.blocked) await this.clear(queue, view, view.blocked)
     } catch (error) {
       // What was claimed before the fault is the worker's; what the failed claim may have taken goes back with a beat.
       if (jobs.length === 0) throw error
@@ -187,8 +188,7 @@ export class Session implements WorkerSession {
     const waiting = new Set<string>()
     for (const [queue, view] of this.views) {
       const own = rows.filter((row) => Number(row[1]) >= 0 && row[0] === queue)
-      // While rows of others block the head, what is below the floors is looked for less often than every pulse.
-      if (performance.now() >= view.nextLookAt || !view.blocked) this.looked(view, own, tookMs)
+      this.looked(view, own, tookMs)
       if (own.length > 0) waiting.add(queue)
     }
     const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
@@ -199,6 +199,8 @@ export class Session implements WorkerSession {
       const leases = `{${aborts.map(({ leaseId }) => leaseId).join(',')}}`
       await lane.run(session.aborted, [registration, jobs, leases], { repeatable: true, patienceMs: 0 })
     }
+    // What is found among what was passed over, the claim that follows takes.
+    await Promise.all([...this.views.values()].map(({ passing }) => passing.lookBehind()))
     return {
       aborts,
       policyVersion: document.policy,
@@ -244,6 +246,11 @@ export class Session implements WorkerSession {
     return row && { state: row[0] as CallbackState, answer: row[1] }
   }
 
+  async lateCallback({ id, leaseId }: ClaimedJob): Promise<string | undefined> {
+    const { lane, callbacks } = this.parts
+    return (await lane.run(callbacks.late, [id, leaseId], CALLBACK))[0]?.[0]
+  }
+
   async takeQuestion(): Promise<Question | undefined> {
     const { lane, questions, registration } = this.parts
     const [row] = await lane.run(questions.take, [registration])
@@ -276,7 +283,9 @@ export class Session implements WorkerSession {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.parts.lane.close(), this.parts.settler.close(), this.parts.deaths.close()])
+    await Promise.all([...this.views.values()].map(({ passing }) => passing.close()))
+    const { lane, beside, settler, deaths } = this.parts
+    await Promise.all([lane.close(), beside.close(), settler.close(), deaths.close()])
   }
 
   private view(queue: string): QueueView {
@@ -288,32 +297,24 @@ export class Session implements WorkerSession {
   /** Where the queue's next rows are: above the floors, or once a second from the very beginning. */
   private async heads(queue: string, view: QueueView): Promise<Head[]> {
     const { lane, claims } = this.parts
-    if (view.heads.length > 0) {
-      const { heads } = view
-      view.heads = []
-      return heads
-    }
     const startedAt = performance.now()
-    if (startedAt >= view.nextLookAt) {
+    const isLooking = view.heads.length === 0 && startedAt >= view.nextLookAt
+    if (isLooking) {
       const rows = await lane.run(claims.look, [[queue]], { repeatable: true, patienceMs: 0 })
       this.looked(view, rows, performance.now() - startedAt)
-      const { heads } = view
-      view.heads = []
-      return heads
+      void view.passing.lookBehind()
     }
-    if (view.floors.isEmpty) return []
-    const rows = await lane.run(claims.heads, [queue, ...view.floors.params()], { repeatable: true, patienceMs: 0 })
-    return rows.map(([, slot, priority, position]) => ({
-      slot: Number(slot),
-      priority: Number(priority),
-      position: BigInt(position),
-    }))
+    const { heads } = view
+    view.heads = []
+    if (heads.length > 0 || (isLooking && view.passing.isEmpty) || view.floors.isEmpty) return heads
+    return headsOf(await lane.run(claims.heads, [queue, ...view.floors.params()], { repeatable: true, patienceMs: 0 }))
   }
 
   private looked(view: QueueView, rows: readonly HeadRow[], tookMs: number): void {
-    view.heads = view.floors
-      .see(rows)
-      .sort((a, b) => a.priority - b.priority || (a.position < b.position ? -1 : a.position > b.position ? 1 : 0))
+    const heads = view.passing.unmet(headsOf(rows))
+    view.floors.see(heads)
+    // Behind what is passed over there may be better ones than those that were seen.
+    view.heads = view.passing.isEmpty ? heads.sort(byRank) : []
     view.nextLookAt = performance.now() + Math.max(LOOK_MS, tookMs * LOOK_SHARE)
   }
 
@@ -328,19 +329,20 @@ export class Session implements WorkerSession {
     const { priority, slot } = head
     const leaseId = String(this.base + ++this.sent)
     const floor = view.floors.floor(priority, slot)
-    const startedAt = performance.now()
     const { kinds, common, pairs } = served
+    const wanted = this.wanted(served)
+    const { except } = wanted
+    view.passing.follow(wanted)
     const params = [queue, priority, String(floor), limit, kinds, leaseId, common, pairs] as const
-    const rows = watch.suspicion.isEmpty
-      ? await lane.run(claims.claim[slot] as (typeof claims.claim)[number], [...params])
-      : await lane.run(claims.claimOthers[slot] as (typeof claims.claimOthers)[number], [
-          ...params,
-          ...watch.suspicion.params(),
-        ])
+    const rows = except
+      ? await lane.run(claims.claimOthers[slot] as (typeof claims.claimOthers)[number], [...params, ...except])
+      : await lane.run(claims.claim[slot] as (typeof claims.claim)[number], [...params])
     let last = 0n
+    let isMet = floor >= head.position
     const jobs = rows.map((row) => {
       const position = BigInt(row[11] as string)
       if (position > last) last = position
+      if (position <= head.position) isMet = true
       return new ClaimedRow(row, queue, priority, leaseId)
     })
     const version = rows[0]?.[20]
@@ -348,32 +350,20 @@ export class Session implements WorkerSession {
     if (version !== undefined && version !== watch.suspicion.version) await watch.follow(version)
     watch.mark(jobs)
     if (jobs.length === 0) {
-      // What is there is another claim's already, or not for this worker: look past it until the next look.
+      // What is there is another claim's already, or not for this worker: look past it.
       const [tail] = await lane.run(claims.tail[slot] as (typeof claims.tail)[number], [queue, priority])
       last = tail ? BigInt(tail[0]) : head.position
     }
+    view.floors.raise(priority, slot, floor, last)
     // The row that was seen is not among them: somebody has it, or this worker does not serve it.
-    if (floor < head.position && BigInt(rows[0]?.[11] ?? LARGEST) > head.position) {
-      view.blocked = head
-      const restMs = Math.min((performance.now() - startedAt) * LOOK_SHARE, LONGEST_LOOK_MS)
-      view.nextLookAt = Math.max(view.nextLookAt, performance.now() + restMs)
-    }
-    view.floors.raise(priority, slot, last)
+    if (!isMet) view.passing.note(head, last)
     return jobs
   }
 
-  /** Sets aside what nobody serves at a head that blocked a claim: now and then, and some batches at a time. */
-  private async clear(queue: string, view: QueueView, { slot, priority }: Head): Promise<void> {
-    const startedAt = performance.now()
-    if (startedAt < view.nextAsideAt) return
-    view.blocked = undefined
-    const setAside = this.parts.setAside[slot] as (typeof this.parts.setAside)[number]
-    for (let n = 0; n < ASIDE_BATCHES; n++) {
-      const [moved, dueInMs] = (await this.parts.lane.run(setAside, [queue, priority]))[0] ?? ['0', null]
-      if (dueInMs !== null) this.parts.tell({ type: 'due', at: Date.now() + Number(dueInMs) })
-      if (Number(moved) < ASIDE_ROWS) break
-    }
-    view.nextAsideAt = performance.now() + Math.max(LOOK_MS, (performance.now() - startedAt) * LOOK_SHARE)
+  private wanted(served: ServedKinds): Wanted {
+    const { suspicion } = this.parts.watch
+    const except = suspicion.isEmpty ? undefined : suspicion.params()
+    return { ...served, except, key: except ? JSON.stringify([served.kinds, except]) : served.kinds.join('\n') }
   }
 
   private async returnUnheld(held: readonly ClaimedJob[], upTo: bigint): Promise<void> {
@@ -393,10 +383,10 @@ export class Session implements WorkerSession {
 }
 
 /** What a claim may take, as its statement wants it. */
-interface ServedKinds {
-  readonly kinds: string[]
-  readonly common: number
-  readonly pairs: string[]
+type ServedKinds = Pick<Wanted, 'kinds' | 'common' | 'pairs'>
+
+function byRank(a: Head, b: Head): number {
+  return a.priority - b.priority || (a.position < b.position ? -1 : a.position > b.position ? 1 : 0)
 }
 
 function servedBut(served: readonly Served[], except?: ReadonlySet<string>): ServedKinds {

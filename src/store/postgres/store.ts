@@ -35,7 +35,7 @@ export interface PostgresStoreOptions {
   readonly url: string | (() => Promise<string>)
   /** Default: `spillway`. */
   readonly schema?: string
-  /** Connections for everything but workers, which have three of their own. Default: 10. */
+  /** Connections for everything but workers, which have three of their own and more as needed. Default: 10. */
   readonly maxConnections?: number
   /** A replica of it, from which lists of dead, held and finished jobs and of the audit are read. */
   readonly readUrl?: string

@@ -102,6 +102,23 @@ export function callbackQueries(schema: string) {
         join ${callbacks} c on c.id = $3::bigint and c.job_id = l.id`,
 
     /**
+     * The callback that the leased job has not had answered in time, where it was left to the worker to give the job up;
+     * that is charged to this attempt from now on. However often it is asked, it answers the same.
+     *
+     * Index: leases_N_id, the unique one on (job_id, generation, name, round). No row: there is none, or the lease is lost.
+     */
+    late: sql<[jobId: string, leaseId: string], [name: string]>`
+      with leased as materialized (
+        select l.id, l.attempt, l.generation from ${table('leases')} l where l.id = $1::bigint and l.lease_id = $2::bigint
+      )
+      update ${callbacks} c
+         set charged_attempt = l.attempt
+        from leased l
+       where c.job_id = l.id and c.generation = l.generation and c.state = 'timed_out'
+         and coalesce(c.charged_attempt, l.attempt) = l.attempt
+      returning c.name`,
+
+    /**
      * waiting → available, at the end of its priority.
      *
      * Index: primary keys. Locks the waiting job: waits for whoever is taking it. No row back: the job does not wait for

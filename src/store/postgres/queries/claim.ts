@@ -29,6 +29,27 @@ export type ClaimOthersParams = [
   quarantined: string[],
 ]
 
+/** What the claims of a worker take. */
+export interface Wanted {
+  readonly kinds: string[]
+  readonly common: number
+  readonly pairs: string[]
+  /** Fingerprints that are run alone, where there are some. */
+  readonly except: [kinds: string[], suspects: string[], quarantined: string[]] | undefined
+  /** Changes when something is taken that was not taken before. */
+  readonly key: string
+}
+
+export type PassedParams = [
+  queue: string,
+  priority: number,
+  from: string,
+  to: string,
+  kinds: string[],
+  common: number,
+  pairs: string[],
+]
+
 /** What a claim answers of a job `p`, and of the `ring` of leases. */
 export const CLAIMED =
   new Fragment(`p.id, p.kind, p.schema_version, p.payload, p.attempt, p.crash_attempt, p.max_attempts, p.charge_base,
@@ -102,6 +123,22 @@ export function claimQueries(schema: string) {
     ),
 
     /**
+     * The first row of one slot, priority and queue, among those that claims have passed over, that they would take. Reads
+     * the whole stretch where there is none, locks nothing.
+     *
+     * Index: ready_N_claim.
+     */
+    passed: SLOTS.map((slot) => passedIn<PassedParams>(ready[slot] as Identifier, new Fragment(''))),
+
+    /** The same past the fingerprints that are run alone. */
+    passedOthers: SLOTS.map((slot) =>
+      passedIn<[...PassedParams, kinds: string[], suspects: string[], quarantined: string[]]>(
+        ready[slot] as Identifier,
+        fragment`and not (r.kind = any ($8::text[]) and ${suspected('r', '$9', '$10')})`,
+      ),
+    ),
+
+    /**
      * The first row of every priority of every slot for the given queues, from the very beginning: finds rows that
      * committed late, and priorities not seen before. A loose index scan: one probe per priority and slot.
      *
@@ -146,6 +183,21 @@ function claimFrom<Params extends readonly unknown[]>(
         from picked p, ring,
              (select case when max(run_lease) = 0 then set_config('synchronous_commit', 'off', true) end
                 from picked) as durability`
+}
+
+function passedIn<Params extends readonly unknown[]>(
+  table: Identifier,
+  except: Fragment,
+): Statement<Params, [position: string]> {
+  return sql<Params, [position: string]>`
+      select position
+        from ${table} r
+       where queue = $1 and priority = $2 and position between $3 and $4
+         and kind = any ($5::text[])
+         and (schema_version = $6 or kind || '@' || schema_version = any ($7::text[]))
+         ${except}
+       order by position
+       limit 1`
 }
 
 /** Whether a waiting row is to be run alone: it is suspected, or it was released out of a fingerprint that stays held. */

@@ -3,6 +3,7 @@ import { columns, moved } from '../rows.js'
 import { fragment, Identifier, sql } from '../sql.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
+import { leftToWorkers, takenAs } from './served.js'
 
 export function deadlineQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
@@ -10,20 +11,21 @@ export function deadlineQueries(schema: string) {
   const deferred = table('deferred_jobs')
   const waiting = table('waiting_jobs')
   const append = table('append_history').quoted
-  /** Kinds whose deaths a living worker writes together with its own code. */
-  const others = fragment`array(select kind from ${table('workers')}, unnest(death_tx_kinds) as kind)`
+  const left = leftToWorkers(schema)
+  const isOurs = fragment`deadline <= now() and ${takenAs('j')} <> all (${left})`
+  const isLeft = fragment`deadline <= now() and ${takenAs('j')} = any (${left})`
   const went =
     "case when t.dlq_enabled then 'archived' when coalesce(t.keep_ms, 1) > 0 then 'failed' else 'gone' end as state"
 
   const expired = fragment`
       with late_ready as materialized (
-        select id, slot from ${ready} where deadline <= now() and kind <> all (${others}) order by deadline limit $1 for update skip locked
+        select id, slot from ${ready} j where ${isOurs} order by deadline limit $1 for update skip locked
       ),
       late_deferred as materialized (
-        select id from ${deferred} where deadline <= now() and kind <> all (${others}) order by deadline limit $1 for update skip locked
+        select id from ${deferred} j where ${isOurs} order by deadline limit $1 for update skip locked
       ),
       late_waiting as materialized (
-        select id from ${waiting} where deadline <= now() order by deadline limit $1 for update skip locked
+        select id from ${waiting} j where ${isOurs} order by deadline limit $1 for update skip locked
       ),
       from_ready as (
         delete from ${ready} j using late_ready l where j.slot = l.slot and j.id = l.id
@@ -114,8 +116,8 @@ export function deadlineQueries(schema: string) {
   return {
     /**
      * available, scheduled, retryable, waiting → archived (failed on a queue without a dead-letter queue), where the
-     * deadline has passed; at most $1 of each place, the longest overdue first. Of kinds whose deaths a living worker
-     * writes with code of its own only those that wait for a callback.
+     * deadline has passed; at most $1 of each place, the longest overdue first. Not of kinds whose deaths a worker of
+     * the queue writes with code of its own.
      *
      * The cause is that of a running job whose deadline passed, so that both stand in one group (src/job/cause.ts).
      * Index: ready_N_deadline, deferred_deadline, waiting_deadline. Locks: skips rows somebody else is moving. Always
@@ -149,20 +151,36 @@ ${expired}
                 from told t) as job`,
 
     /**
-     * scheduled, retryable → available, of kinds whose deaths a living worker writes with code of its own, where the
-     * deadline has passed: the worker claims them, and gives them up without entering their handler. At most $1.
+     * scheduled, retryable, waiting → available, of kinds whose deaths a worker of the queue writes with code of its own,
+     * where the deadline has passed: the worker claims them, and gives them up without entering their handler. At most $1
+     * of each place. Callbacks that were waited for can be answered as before the wait.
      *
-     * Index: deferred_deadline. Locks: skips rows somebody else is moving. Always answers one row.
+     * Index: deferred_deadline, waiting_deadline. Locks: skips rows somebody else is moving. Always answers one row.
      */
     hurry: sql<[limit: number, channel: string], [moved: string, told: string]>`
       with late as materialized (
-        select id from ${deferred}
-         where deadline <= now() and state <> 'available' and kind = any (${others})
+        select id from ${deferred} j
+         where ${isLeft} and state <> 'available'
          order by deadline limit $1 for update skip locked
       ),
-      gone as (
+      late_waiting as materialized (
+        select id from ${waiting} j where ${isLeft} order by deadline limit $1 for update skip locked
+      ),
+      from_deferred as (
         delete from ${deferred} j using late l where j.id = l.id
         returning ${moved('j')}
+      ),
+      from_waiting as (
+        delete from ${waiting} j using late_waiting l where j.id = l.id
+        returning ${moved('j')}, j.callback_id
+      ),
+      unawaited as (
+        update ${table('callbacks')} c set waiting = false from from_waiting w where c.id = w.callback_id
+      ),
+      gone as (
+        select ${columns()} from from_deferred
+        union all
+        select ${columns()} from from_waiting
       ),
       back as (
         insert into ${ready} (${columns('position', 'slot')})

@@ -4,6 +4,7 @@ import { Fragment, fragment, Identifier, sql } from '../sql.js'
 import type { AnsweredRow } from './callbacks.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
+import { leftToWorkers, takenAs } from './served.js'
 
 export type FailParams = [
   token: string,
@@ -29,6 +30,8 @@ const LATE = {
 interface Failing {
   /** Rows of waiting_jobs that go, as `gone`, with what the rest asks for. */
   readonly gone: Fragment
+  /** Whether a worker of the queue writes deaths of a job `g` with code of its own, and is left this one. */
+  readonly isLeft: Fragment
   readonly state: Fragment
   readonly answer: Fragment
   readonly answerId: Fragment
@@ -65,6 +68,7 @@ export function failedCallbackQueries(schema: string) {
                 limit $1
                   for update skip locked))`,
     ),
+    isLeft: fragment`${takenAs('g')} = any (${leftToWorkers(schema)})`,
     state: fragment`'timed_out'`,
     answer: fragment`null`,
     answerId: fragment`null`,
@@ -93,6 +97,7 @@ export function failedCallbackQueries(schema: string) {
           fragment`using ${tokens} t, ${callbacks} c
          where t.token = decode($1, 'hex') and c.id = t.callback_id and w.id = c.job_id and w.callback_id = c.id`,
         ),
+        isLeft: fragment`false`,
         state: fragment`'failed'`,
         answer: fragment`$2::json`,
         answerId: fragment`$3::uuid`,
@@ -108,7 +113,8 @@ export function failedCallbackQueries(schema: string) {
 
     /**
      * waiting → retryable, or archived with `callback_timeout` where no attempt is left: callbacks that were not answered
-     * in time; at most $1, the longest overdue first.
+     * in time; at most $1, the longest overdue first. → available where a worker of the queue writes such deaths with
+     * code of its own: it claims the job, and gives it up without entering its handler.
      *
      * Index: waiting_until. Locks: skips rows somebody else is moving. Always answers one row: how many, and the ms until
      * the next times out, null when none does.
@@ -159,23 +165,27 @@ function failing(schema: string, it: Failing): Fragment {
   const exhausted = fragment`g.attempt + 1 >= g.max_attempts
                or g.attempt + g.crash_attempt + 1 - g.charge_base
                     >= g.max_attempts + coalesce((q.policy ->> 'crashLimit')::integer, 3)`
+  const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
+  const nextPosition = `nextval('${table('job_ids').quoted}')`
   const delay = 'coalesce(r.retry_delay_ms, least(15000 * 2 ^ least(r.attempt, 20), 3600000))'
   const dueAt = `now() + ${delay} * interval '1 millisecond'`
 
   return fragment`${it.gone},
-      settled as (
-        update ${table('callbacks')} c
-           set state = ${it.state}, answer = ${it.answer}, answer_id = ${it.answerId}, settled_at = now(),
-               charged_attempt = g.attempt
-          from gone g
-         where c.id = g.callback_id
-      ),
       judged as materialized (
-        select g.*, ${exhausted} as is_dead, coalesce(q.dlq_enabled, true) as dlq_enabled,
+        select g.*, over.is_over and not over.is_left as is_dead, over.is_over and over.is_left as is_left,
+               coalesce(q.dlq_enabled, true) as dlq_enabled,
                ${table('effective_retention')}(g.retention, q.retention, 'failed', 259200000) as keep_ms,
                ${it.message} as message
           from gone g
-          left join ${table('queues')} q on q.queue = g.queue
+          left join ${table('queues')} q on q.queue = g.queue,
+               lateral (select ${exhausted} as is_over, ${it.isLeft} as is_left) as over
+      ),
+      settled as (
+        update ${table('callbacks')} c
+           set state = ${it.state}, answer = ${it.answer}, answer_id = ${it.answerId}, settled_at = now(),
+               charged_attempt = case when not j.is_left then j.attempt end
+          from judged j
+         where c.id = j.callback_id
       ),
       causes as materialized (
         select queue, kind, ${table('cause_for')}(queue, kind, own) as cause
@@ -187,7 +197,8 @@ function failing(schema: string, it: Failing): Fragment {
       ),
       ruled as materialized (
         select j.*, c.cause,
-               case when not j.is_dead then 'retryable'
+               case when j.is_left then 'available'
+                    when not j.is_dead then 'retryable'
                     when j.dlq_enabled then 'archived'
                     when coalesce(j.keep_ms, 1) > 0 then 'failed'
                     else 'gone' end as state,
@@ -204,6 +215,13 @@ function failing(schema: string, it: Failing): Fragment {
         delete from ${table('unique_keys')} k
          using dying d
          where d.unique_key is not null and k.key = d.unique_key and k.job_id = d.id
+      ),
+      entered as (
+        insert into ${table('ready_entries')} (${columns('position', 'slot')})
+        select ${moved('r', {}, nextPosition, head)}
+          from ruled r
+         where r.state = 'available'
+        returning priority, position, queue
       ),
       later as (
         insert into ${table('deferred_jobs')} (${columns('state', 'due_at', 'started_at')})
@@ -256,6 +274,10 @@ function failing(schema: string, it: Failing): Fragment {
         select pg_notify(${it.channel}, 'd|' || floor(date_part('epoch', min(due_at)) * 1000)::bigint)
           from later
         having count(*) > 0
+         union all
+        select pg_notify(${it.channel}, 'r|' || priority || '|' || min(position) || '|' || queue)
+          from entered
+         group by priority, queue
       ),
       answered as materialized (select callback_id, callback_name, id, state from ruled)`
 }

@@ -22,6 +22,7 @@ export interface StateDocument {
   readonly now: number
   readonly workers: readonly [queue: string, n: number][]
   readonly paused: readonly string[]
+  readonly unserved: readonly [queue: string, kind: string, waitedMs: number][]
   readonly due_lag: number
   readonly duties: readonly [duty: string, successMs: number | null, errorMs: number | null, error: string | null][]
   readonly led: boolean
@@ -96,6 +97,11 @@ export function measureQueries(schema: string) {
                              where heartbeat_at > now() - ${STALE}
                              group by queue) as living),
         'paused', (select coalesce(json_agg(queue), '[]') from ${table('queues')} where paused_at is not null),
+        'unserved', (select coalesce(json_agg(json_build_array(queue, kind, ms)), '[]')
+                       from (select queue, kind, max(waited_ms) as ms
+                               from ${table('unserved_kinds')}
+                              where seen_at > now() - interval '5 minutes'
+                              group by queue, kind) as unserved),
         'due_lag', (select greatest(0, coalesce(date_part('epoch', now() - min(due_at)), 0)) from ${table('deferred_jobs')}),
         'duties', (select coalesce(json_agg(json_build_array(duty, date_part('epoch', last_success_at) * 1000,
                                                               date_part('epoch', last_error_at) * 1000, last_error)), '[]')

@@ -12,7 +12,7 @@ export function promoteQueries(schema: string) {
   return {
     /**
      * scheduled, retryable → available, what is due, oldest first, at most $1 rows, each at the end of its priority. Jobs
-     * that were only set aside come back where they stood. → quarantined, whose fingerprint is: hashed only while one is, and
+     * that were only set aside come back where they stood, which nobody is told: nobody serves them. → quarantined, whose fingerprint is: hashed only while one is, and
      * locked, so that a release that begins meanwhile finds them. Listeners are told once for each queue and priority.
      *
      * Index: deferred_due. Locks: skips rows somebody else is moving. Always answers one row: how many moved, and the
@@ -58,11 +58,12 @@ export function promoteQueries(schema: string) {
         insert into ${new Identifier(schema, 'ready_entries')} (${columns('position', 'slot')})
         select ${moved('g', {}, `coalesce(g.position, ${nextPosition})`, head)}
           from (select * from gone where id not in (select id from barred) order by due_at, id) as g
-        returning queue, priority, position
+        returning id, queue, priority, position
       ),
       told as (
         select pg_notify($2, 'r|' || priority || '|' || min(position) || '|' || queue)
           from entered
+         where id not in (select id from gone where position is not null)
          group by queue, priority
       )
       select (select count(*) from gone),

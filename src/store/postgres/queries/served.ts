@@ -10,6 +10,21 @@ export function servedBy(schema: string, live: Fragment): Fragment {
       )`
 }
 
+/**
+ * What workers take now whose deaths they write together with code of their own, as {@link takenAs} has it: whatever
+ * sweeps leaves these jobs to them.
+ */
+export function leftToWorkers(schema: string): Fragment {
+  return fragment`array(select q.queue || E'\n' || k.pair
+                        from ${new Identifier(schema, 'workers')} w, unnest(w.queues) as q(queue), unnest(w.kinds) as k(pair)
+                       where w.state = 'running' and regexp_replace(k.pair, '@[0-9]+$', '') = any (w.death_tx_kinds))`
+}
+
+/** The queue, kind and version of a job, as one text. */
+export function takenAs(job: string): Fragment {
+  return new Fragment(`${job}.queue || E'\\n' || ${job}.kind || '@' || ${job}.schema_version`)
+}
+
 /** Every registration counts until it is ended: what one may serve is not taken from it. */
 export const ANY_REGISTRATION = new Fragment('true')
 
