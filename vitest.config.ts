@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           // Rules of the domain and of the repository: no database, milliseconds.
           name: 'pure',
-          include: ['src/**/*.test.ts', 'test/architecture.test.ts', 'test/docs.test.ts'],
+          include: ['{src,console/src}/**/*.test.ts', 'test/architecture.test.ts', 'test/docs.test.ts'],
           // For a busy machine: these take milliseconds on an idle one.
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
@@ -49,6 +49,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          // The built console in a real browser: `npm run build` first. A browser takes a core, so one file at a time.
+          ...database,
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           // Real processes, killed: one file at a time, so that a slow neighbour is never mistaken for a dead one.
           ...database,
           name: 'crash',
@@ -56,7 +69,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 300_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

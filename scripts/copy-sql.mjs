@@ -1,4 +1,4 @@
-// The last step of `npm run build`: tsc knows nothing of SQL files, and the package needs its migrations.
+// The last step of `npm run build:library`: tsc knows nothing of SQL files, and the package needs its migrations.
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

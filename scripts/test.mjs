@@ -12,9 +12,14 @@ process.chdir(root)
 /** What a suite cannot run without. Where it is missing the suite is left out, aloud; in CI that is a failure. */
 const NEEDS = [
   {
-    projects: ['store', 'crash'],
+    projects: ['store', 'console', 'crash'],
     need: 'a PostgreSQL server: binaries for this platform, `postgres` on the PATH, or DATABASE_URL',
     isThere: () => Boolean(process.env.DATABASE_URL) || hasBinaries() || onPath('postgres'),
+  },
+  {
+    projects: ['console'],
+    need: 'a Chromium: Debian’s package chromium, or its path in SPILLWAY_CHROMIUM',
+    isThere: () => process.env.SPILLWAY_CHROMIUM !== undefined || onPath('chromium'),
   },
   {
     projects: ['crash'],

@@ -78,6 +78,27 @@ describe('imports', () => {
   })
 })
 
+describe('the console', () => {
+  const parts = typescriptIn('console/src')
+  /** What the console knows of the library: the shapes of the API, and those of the domain. */
+  const MAY_KNOW = /^src\/(http\/(contract|route)\.ts|http\/contract\/|job\/)/
+  /** Parts that any console could be made of: they know nothing of jobs. */
+  const OWN = /^console\/src\/(components\/|(words|server|exact-json|place)\.ts$)/
+
+  it.each(parts)('%s imports types of the contract and the domain only', (path) => {
+    const outside = read(path, 'console/src').imports.filter(({ file }) => file && !file.startsWith('console/src/'))
+
+    const forbidden = outside.filter(({ file, when }) => when !== 'never' || !MAY_KNOW.test(file ?? ''))
+    expect(forbidden.map((it) => it.specifier)).toEqual([])
+  })
+
+  it.each(parts.filter((path) => path.startsWith('components/')))('%s knows nothing of jobs', (path) => {
+    const inside = read(path, 'console/src').imports.flatMap(({ file }) => file ?? [])
+
+    expect(inside.filter((file) => !OWN.test(file))).toEqual([])
+  })
+})
+
 describe('one place for each thing', () => {
   it.each(sources.filter((path) => !MAY_HOLD_SQL.test(path)))('%s holds no SQL', (path) => {
     const { statements } = read(path)
@@ -95,7 +116,7 @@ describe('one place for each thing', () => {
   })
 })
 
-it.each(['src', 'test', 'bench', 'demo', 'examples'])('every name in %s/ says what is inside', (folder) => {
+it.each(['src', 'test', 'bench', 'examples', 'console/src'])('every name in %s/ says what is inside', (folder) => {
   const nameless = typescriptIn(folder).filter((path) =>
     path.split('/').some((part) => NAMES_THAT_SAY_NOTHING.test(part.replace(/(\.test)?\.[cm]?[jt]sx?$/, ''))),
   )
@@ -146,7 +167,7 @@ function circles(paths: string[]): string[][] {
 
 interface Import {
   specifier: string
-  /** Path inside src/ it leads to; undefined for a package. */
+  /** Path inside src/, or of the console's from the root, it leads to; undefined for a package. */
   file?: string | undefined
   /** Types are never loaded, `import()` is loaded later. */
   when: 'load' | 'later' | 'never'
@@ -162,10 +183,11 @@ interface Reading {
 const readings = new Map<string, Reading>()
 
 /** What a source file says, by its syntax tree: comments and look-alikes in text do not count. */
-function read(path: string): Reading {
-  const known = readings.get(path)
+function read(path: string, folder = ''): Reading {
+  const name = join(folder, path)
+  const known = readings.get(name)
   if (known !== undefined) return known
-  const text = readFileSync(join('src', path), 'utf8')
+  const text = readFileSync(join(folder || 'src', path), 'utf8')
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const reading: Reading = { imports: [], statements: [], state: [], prints: [] }
 
@@ -175,7 +197,7 @@ function read(path: string): Reading {
     // A computed `import(name)` cannot be judged: whoever needs one says so with a variable in the text.
     if (specifier === undefined || !ts.isStringLiteralLike(specifier)) return
     const isOurs = specifier.text.startsWith('.')
-    const file = isOurs ? join(dirname(path), specifier.text).replace(/\.js$/, '.ts') : undefined
+    const file = isOurs ? join(dirname(name), specifier.text).replace(/\.js$/, '.ts') : undefined
     reading.imports.push({ specifier: specifier.text, file, when })
   }
 
@@ -194,7 +216,7 @@ function read(path: string): Reading {
   }
   visit(source)
   reading.state = source.statements.filter(isMutableState).map(quote)
-  readings.set(path, reading)
+  readings.set(name, reading)
   return reading
 }
 

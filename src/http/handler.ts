@@ -8,6 +8,7 @@ import { finished, JSON_TYPE, json, written } from './answering.js'
 import { type Access, Authentication } from './auth/authentication.js'
 import { type Place, placeOf } from './auth/place.js'
 import { type Call, need, type Principal } from './call.js'
+import { Console } from './console.js'
 import { CALLBACK_ROUTES, ROUTES } from './contract.js'
 import { docsPage } from './docs-page.js'
 import { HANDLERS } from './handlers.js'
@@ -30,6 +31,8 @@ export interface HandlerOptions {
   readonly basePath?: string | undefined
   /** `callbacks`: nothing but what answers callbacks, for a place that strangers reach. Default: everything. */
   readonly only?: 'callbacks' | undefined
+  /** Serves the web console too, at the place it is mounted at. Default: false; `listen` and `spillway serve` have it on. */
+  readonly console?: boolean | undefined
   /**
    * What `/metrics` says of the store, as Prometheus text: `async () => (await spillway.metrics()).text()`. Default: depth
    * and age of the dead letters, jobs and workers. Tokens that reach some queues only are told of these in any case.
@@ -103,6 +106,7 @@ class Api {
   private readonly masks = new SharedReads(MASKS_FRESH_MS)
   private readonly metrics = new Metrics()
   private readonly live: Live
+  private readonly console: Console | undefined
   private readonly stopping = new AbortController()
   private readonly version = packageVersion()
   private isDraining = false
@@ -112,6 +116,7 @@ class Api {
     this.authentication = new Authentication(options.spillway, options.access)
     this.reads = new SharedReads(options.freshMs ?? 1_000)
     this.live = new Live(options.spillway, (error) => options.onError?.(error, 'events'))
+    this.console = options.console === true && options.only === undefined ? Console.built() : undefined
   }
 
   drain(): void {
@@ -178,14 +183,15 @@ class Api {
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } })
       }
       case '/meta':
-      case '/':
         onlyGet(request)
-        return this.answerAlso(request, url, path === '/' ? '/docs' : '/meta', place)
-      default:
-        throw new SpillwayError(
-          'route_not_found',
-          `there is nothing at ${JSON.stringify(path.slice(0, 100))}; the API begins at /api/v1, its documents are at /api/v1/docs`,
-        )
+        return this.answerAlso(request, url, '/meta', place)
+      default: {
+        const page = await this.console?.answer(request, url, path, this.authentication.isOpen)
+        if (page !== undefined) return page
+        if (path !== '/') throw nothingAt(path)
+        onlyGet(request)
+        return this.answerAlso(request, url, '/docs', place)
+      }
     }
   }
 
@@ -322,6 +328,13 @@ interface Keyed {
 
 /** Who may only see what is there for everybody. */
 const STRANGER: Principal = { actor: 'anonymous', rights: [], queues: [] }
+
+function nothingAt(path: string): SpillwayError {
+  return new SpillwayError(
+    'route_not_found',
+    `there is nothing at ${JSON.stringify(path.slice(0, 100))}; the API begins at /api/v1, its documents are at /api/v1/docs`,
+  )
+}
 
 /** The Idempotency-Key of a change. @throws `idempotency_key_required` where the route cannot do without. */
 function keyOf(request: Request, route: Route): string | undefined {

@@ -36,7 +36,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       `cannot listen on ${host} without authentication: everybody who reaches it could do anything; add --auth and make a token with \`spillway tokens create\`, or add --jwks-url`,
     )
   }
-  const handler = createHandler(options)
+  const handler = createHandler({ console: true, ...options })
   const server = createServer((request, response) => void respond(handler, request, response, ''))
   server.requestTimeout = 60_000
   server.headersTimeout = 10_000

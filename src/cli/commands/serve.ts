@@ -30,7 +30,11 @@ Examples:
 /** `spillway serve` */
 export function serveCommand(program: Command): void {
   runs<ServeFlags>(
-    subcommand(program, 'serve', 'answer the HTTP API, and take part in maintenance, until SIGINT or SIGTERM')
+    subcommand(
+      program,
+      'serve',
+      'show the console, answer the HTTP API, and take part in maintenance, until SIGINT or SIGTERM',
+    )
       .option('--port <port>', 'default 8080; 0 is any free one', port)
       .option('--host <address>', 'default 127.0.0.1; any other address needs --auth or --jwks-url')
       .option('--auth', 'ask for tokens of `spillway tokens create`')
@@ -90,7 +94,7 @@ function banner(out: Output, url: string, access: Access, isReadOnly: boolean): 
     return
   }
   out.line(
-    `the API is at ${url}/api/v1, its documents at ${url}/api/v1/docs${isReadOnly ? '; it changes nothing' : ''}`,
+    `the console is at ${url}, the API at ${url}/api/v1, its documents at ${url}/api/v1/docs${isReadOnly ? '; it changes nothing' : ''}`,
   )
   if (access !== 'open') return
   out.line('it is open: whoever can run programs on this machine may do anything with it; --auth asks for tokens')

@@ -10,11 +10,7 @@ const OWN_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]'])
  * @throws `cross_origin`
  */
 export function checkOrigin(request: Request, url: URL): void {
-  const host = (request.headers.get('host') ?? url.host).toLowerCase()
-  const name = host.replace(/:\d{1,5}$/, '')
-  if (!OWN_HOSTS.has(name)) {
-    throw refused(`as ${JSON.stringify(host.slice(0, 100))}`, 'it answers only as 127.0.0.1, localhost and [::1]')
-  }
+  const host = checkHost(request, url)
   const origin = request.headers.get('origin')
   if (origin !== null && origin.toLowerCase() !== `http://${host}`) {
     throw refused(`to a page of ${JSON.stringify(origin.slice(0, 100))}`, 'only its own pages may ask')
@@ -48,6 +44,14 @@ function isOriginOf(origin: string | null, host: string, isSure: boolean): boole
   if (origin === null) return !isSure
   // Where TLS ends before us the scheme is not known here; pages of another one are another site to the cookie.
   return URL.canParse(origin) && new URL(origin).host === host
+}
+
+/** The name it was asked under. @throws `cross_origin` where that is none of its own. */
+export function checkHost(request: Request, url: URL): string {
+  const host = (request.headers.get('host') ?? url.host).toLowerCase()
+  const name = host.replace(/:\d{1,5}$/, '')
+  if (OWN_HOSTS.has(name)) return host
+  throw refused(`as ${JSON.stringify(host.slice(0, 100))}`, 'it answers only as 127.0.0.1, localhost and [::1]')
 }
 
 function refused(what: string, why: string): SpillwayError {

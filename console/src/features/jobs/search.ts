@@ -1,0 +1,31 @@
+import { given, oneOf, text } from '../../components/search-params.js'
+
+const STATES = [
+  ...(['available', 'scheduled', 'retryable', 'running', 'waiting', 'completed', 'failed', 'cancelled'] as const),
+  ...(['archived', 'discarded', 'quarantined', 'undecodable'] as const),
+] as const
+
+export interface JobSearch {
+  readonly state?: (typeof STATES)[number]
+  readonly queue?: string
+  readonly kind?: string
+  readonly tag?: string
+  readonly reason?: string
+  readonly cause?: string
+  readonly q?: string
+  readonly cursor?: string
+}
+
+/** The address of `/jobs`, as far as it can be understood. */
+export function jobSearch(search: Record<string, unknown>): JobSearch {
+  return given({
+    state: oneOf(search, 'state', STATES),
+    queue: text(search, 'queue', 255),
+    kind: text(search, 'kind', 255),
+    tag: text(search, 'tag', 255),
+    reason: text(search, 'reason', 255),
+    cause: text(search, 'cause', 255),
+    q: text(search, 'q'),
+    cursor: text(search, 'cursor', 1_000),
+  })
+}

@@ -1,0 +1,1 @@
+export { DeadLetters as default } from '../features/dead-letters/dead-letters.js'

@@ -1,0 +1,5 @@
+import { NotYet } from '../components/not-yet.js'
+
+export default function Jobs() {
+  return <NotYet title="Jobs" command="npx spillway jobs list" />
+}

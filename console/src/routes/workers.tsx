@@ -1,0 +1,5 @@
+import { NotYet } from '../components/not-yet.js'
+
+export default function Workers() {
+  return <NotYet title="Workers" command="npx spillway workers list" />
+}

@@ -1,0 +1,15 @@
+import { createTheme, localStorageColorSchemeManager } from '@mantine/core'
+
+/** How Mantine's parts are made. Their colours are in styles/mantine.css, which nothing has to write while the page runs. */
+export const theme = createTheme({
+  fontFamily: 'system-ui, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
+  primaryColor: 'blue',
+  primaryShade: 8,
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+})
+
+/** The same place that public/scheme.js reads before anything is drawn. */
+export const colorSchemes = localStorageColorSchemeManager({ key: 'spillway-color-scheme' })

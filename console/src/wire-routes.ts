@@ -1,0 +1,67 @@
+import type { Contract, RouteName } from '../../src/http/contract.js'
+
+type Line<N extends RouteName> = `${Contract[N]['method']} ${Contract[N]['path']}`
+
+/**
+ * What the console asks of the API, by the names of the contract. A line that is not the contract's does not compile; one
+ * that is missing is added when a screen needs it.
+ */
+export const WIRE_ROUTES = {
+  meta: 'GET /meta',
+  listWorkers: 'GET /workers',
+  listAudit: 'GET /audit',
+  listQueues: 'GET /queues',
+  getQueue: 'GET /queues/{queue}',
+  setQueue: 'PATCH /queues/{queue}',
+  pauseQueue: 'POST /queues/{queue}/pause',
+  resumeQueue: 'POST /queues/{queue}/resume',
+  listDlq: 'GET /dlq',
+  dlqDepth: 'GET /dlq/depth',
+  dlqGroups: 'GET /dlq/groups',
+  dlqHistory: 'GET /dlq/history',
+  getDlq: 'GET /dlq/{id}',
+  retryDlq: 'POST /dlq/{id}/retry',
+  discardDlq: 'POST /dlq/{id}/discard',
+  deleteDlq: 'DELETE /dlq/{id}',
+  bulkRetryDlq: 'POST /dlq/bulk-retry',
+  bulkDiscardDlq: 'POST /dlq/bulk-discard',
+  bulkPurgeDlq: 'POST /dlq/bulk-purge',
+  bulkMoveDlq: 'POST /dlq/bulk-move',
+  listJobs: 'GET /jobs',
+  countJobs: 'GET /jobs/counts',
+  getJob: 'GET /jobs/{id}',
+  jobWhy: 'GET /jobs/{id}/why',
+  jobPayloads: 'GET /jobs/{id}/payloads',
+  editPayload: 'PUT /jobs/{id}/payload',
+  cancelJob: 'POST /jobs/{id}/cancel',
+  killJob: 'POST /jobs/{id}/kill',
+  promoteJob: 'POST /jobs/{id}/promote',
+  rescheduleJob: 'POST /jobs/{id}/reschedule',
+  cloneJob: 'POST /jobs/{id}/clone',
+  editJob: 'PATCH /jobs/{id}',
+  actOnJobs: 'POST /jobs/actions',
+  listOperations: 'GET /operations',
+  getOperation: 'GET /operations/{id}',
+  operationRows: 'GET /operations/{id}/rows',
+  setOperationRate: 'PATCH /operations/{id}',
+  pauseOperation: 'POST /operations/{id}/pause',
+  resumeOperation: 'POST /operations/{id}/resume',
+  cancelOperation: 'POST /operations/{id}/cancel',
+  undoOperation: 'POST /operations/{id}/undo',
+  listQuarantine: 'GET /quarantine',
+  getQuarantined: 'GET /quarantine/{fingerprint}',
+  releaseQuarantined: 'POST /quarantine/{fingerprint}/release',
+  listUndecodable: 'GET /undecodable',
+  checkUndecodable: 'POST /undecodable/check',
+  releaseUndecodable: 'POST /undecodable/release',
+  releaseJob: 'POST /jobs/{id}/release',
+  listTokens: 'GET /tokens',
+  createToken: 'POST /tokens',
+  revokeToken: 'DELETE /tokens/{id}',
+  listMasks: 'GET /masking',
+  addMask: 'POST /masking',
+  removeMask: 'DELETE /masking/{path}',
+  listWebhooks: 'GET /webhooks',
+} as const satisfies { readonly [N in RouteName]?: Line<N> }
+
+export type WireName = keyof typeof WIRE_ROUTES
