@@ -3,10 +3,8 @@ import type { Answer } from './server.js'
 /** The nouns of the API as the console shows them. Screens import these, and never the shapes of the wire. */
 
 export type Meta = Answer<'meta'>
-export type Job = Answer<'getJob'>
 export type DeadLetter = Answer<'listDlq'>['items'][number]
 export type CauseGroup = Answer<'dlqGroups'>['items'][number]
-export type Depth = Answer<'dlqDepth'>
 export type Flow = Answer<'dlqHistory'>['items'][number]
 export type Queue = Answer<'listQueues'>['items'][number]
 export type Worker = Answer<'listWorkers'>['items'][number]

@@ -18,6 +18,8 @@ export interface ConsoleSuite extends StoreSuite {
   serve(options?: Partial<ListenOptions>): Promise<Listening>
   /** A page of a fresh browser context. What it complains about fails the test. */
   open(url: string, options?: BrowserContextOptions): Promise<Page>
+  /** For what a test starts by itself: ended after its pages, the last one first. */
+  after(end: () => unknown): void
   /** Takes back what pages complained about so far: for tests that make them. */
   complaints(): readonly string[]
 }
@@ -35,7 +37,7 @@ export function describeConsole(name: string, suite: (context: ConsoleSuite) => 
   describeStore(name, (context) => {
     const client = new Client({ store: context.store, actor: 'tests' })
     const heard: string[] = []
-    const ends: (() => Promise<unknown>)[] = []
+    const ends: (() => unknown)[] = []
     let browser: Browser
     beforeAll(async () => {
       browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
@@ -50,6 +52,7 @@ export function describeConsole(name: string, suite: (context: ConsoleSuite) => 
       ...context,
       client,
       complaints: () => heard.splice(0),
+      after: (end) => ends.push(end),
       async serve(options = {}) {
         const listening = await listen({
           spillway: client,

@@ -2,19 +2,15 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { Page } from 'playwright-core'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHandler, toExpress, toNodeListener } from '../../src/http/index.js'
 import { describeConsole } from './browser.js'
 import { incident } from './incident.js'
 
-describeConsole('the console', ({ serve, open, given, client, complaints }) => {
-  const ends: (() => void)[] = []
-  afterEach(() => {
-    for (const end of ends.splice(0)) end()
-  })
+describeConsole('the console', ({ serve, open, after, given, client, complaints }) => {
   const onPort = async (listener: RequestListener): Promise<string> => {
     const server = createServer(listener)
-    ends.push(() => {
+    after(() => {
       server.closeAllConnections()
       server.close()
     })

@@ -44,7 +44,7 @@ function CauseCell({ group: { queue, cause, kind, reason, errorClass, title } }:
   return (
     <div className="cause">
       <Link to="/dlq" search={{ queue, cause }} className="cause-title">
-        <UserText empty={spoken(reason)}>{title ?? errorClass}</UserText>
+        <UserText>{title ?? errorClass ?? spoken(reason)}</UserText>
       </Link>
       <div className="cause-where">
         <UserText>{kind}</UserText> in <UserText>{queue}</UserText>
