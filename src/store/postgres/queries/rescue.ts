@@ -2,6 +2,7 @@ import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, join, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 import { noticesOfHeld } from './held.js'
+import { withEntry } from './history.js'
 import { isoTime } from './iso-time.js'
 
 export type LostRow = [ended: string, registrations: string]
@@ -16,7 +17,6 @@ export function rescueQueries(schema: string) {
   const leases = table('leases')
   const crashes = table('crashes')
   const quarantine = table('quarantine')
-  const append = table('append_history').quoted
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
   const dueAt = "now() + least(5000 * 2 ^ least(r.crash_attempt, 20), 3600000) * interval '1 millisecond'"
 
@@ -217,7 +217,7 @@ export function rescueQueries(schema: string) {
             crash_attempt: 'r.crash_attempt + 1',
             handbacks: '0',
             run_at: dueAt,
-            history: `${append}(r.history, r.entry)`,
+            ...withEntry(schema, 'r', 'r.entry'),
           },
           "'retryable'",
           dueAt,
@@ -235,7 +235,7 @@ export function rescueQueries(schema: string) {
             release_id: 'null::bigint',
             crash_attempt: "r.crash_attempt + case when r.verdict = 'handed_back' then 0 else 1 end",
             handbacks: "case r.verdict when 'handed_back' then r.handbacks + 1 else 0 end",
-            history: `${append}(r.history, r.entry)`,
+            ...withEntry(schema, 'r', 'r.entry'),
           },
           "'quarantined'",
           'now()',
