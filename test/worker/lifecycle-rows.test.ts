@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { LIFECYCLE, next, type Transition } from '../../src/job/lifecycle.js'
 import { ATTEMPTS, FAILURES } from '../support/lifecycle/attempts.js'
 import { CALLBACKS } from '../support/lifecycle/callbacks.js'
+import { expectCounters } from '../support/lifecycle/counters.js'
 import { OPERATORS } from '../support/lifecycle/operators.js'
 import { QUARANTINE } from '../support/lifecycle/quarantine.js'
 import { type Scenario, type World, worldOf } from '../support/lifecycle/world.js'
@@ -109,24 +110,3 @@ describeStore('a queue without a dead-letter queue', ({ given, db, url }) => {
     },
   )
 })
-
-function expectCounters({ attempt, crash }: Transition, before: Job | null, after: Job | undefined): void {
-  expect({
-    attempt: after?.attempt,
-    crash: after?.crashAttempt,
-  }).toEqual({
-    attempt: expected(attempt, before?.attempt, after),
-    crash: expected(crash, before?.crashAttempt, after),
-  })
-}
-
-function expected(
-  change: Transition['attempt'],
-  before: number | undefined,
-  after: Job | undefined,
-): number | undefined {
-  if (change === '-' || after === undefined) return undefined
-  // The retries of the scenarios are fresh.
-  if (change === '0' || change === 'budget') return 0
-  return change === '+1' ? (before ?? 0) + 1 : (before ?? 0)
-}
