@@ -56,6 +56,8 @@ describeStore('a real worker and a real store', ({ given, db, url }) => {
     const target = next(from, row.event as Parameters<typeof next>[1])
     const after = await world.reaches(id, target === 'origin' ? (before as Job).state : (target as JobState | 'gone'))
     expectCounters(row, before, after)
+    const { items } = await spillway.events.list({ types: ['died'] })
+    expect(items.filter(({ jobId }) => jobId === id)).toHaveLength(isDeath(row) ? 1 : 0)
   }
 
   it.each(
@@ -110,3 +112,8 @@ describeStore('a queue without a dead-letter queue', ({ given, db, url }) => {
     },
   )
 })
+
+/** Whoever comes back from elsewhere has died before. */
+function isDeath({ to, event }: Transition): boolean {
+  return to === 'archived' && event !== 'import' && event !== 'restore'
+}
