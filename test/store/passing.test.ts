@@ -110,7 +110,7 @@ describeStore('rows that a worker does not serve, before those that it does', ({
     expect(claimed).toBe(500)
     expect(looked.rows).toBeGreaterThanOrEqual(AT_THE_HEAD)
     expect(looked.rows).toBeLessThan(AT_THE_HEAD + 2 * 500)
-  })
+  }, 180_000)
 
   it('keep no claim waiting while they are set aside', async () => {
     await given.jobs(1_000, { version: 2 })
