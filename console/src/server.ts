@@ -58,12 +58,7 @@ export async function ask<N extends WireName>(name: N, sent: Sent<N>, options: A
   return viewOf(await send(lineOf(name, sent as Parts), (sent as Parts).body, options)) as Answer<N>
 }
 
-/** Asks something that the contract does not list. */
-export async function send(
-  { method, path }: RequestLine,
-  body: unknown,
-  { signal, key }: AskOptions = {},
-): Promise<unknown> {
+async function send({ method, path }: RequestLine, body: unknown, { signal, key }: AskOptions): Promise<unknown> {
   const isRead = method === 'GET'
   const limit = AbortSignal.timeout(isRead ? READ_MS : CHANGE_MS)
   let response: Response
@@ -92,7 +87,7 @@ export async function send(
   return text === '' ? undefined : parseExactly(text)
 }
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string
   /** Relative to where the console lies. */
   readonly path: string
