@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { NoAnswer, Refusal } from '../server.js'
+import { seen } from './user-text.js'
 import './states.css'
 
 /** Nothing is there, which may be good news: says so, and what would change it. */
@@ -41,6 +42,7 @@ export function Problem({
     <div className="state" data-kind="problem" data-small={isSmall || undefined} role="alert">
       <p className="state-title">{title}</p>
       <p className="state-text">{detail}</p>
+      <Places error={error} />
       <p className="state-small">
         <code>{code}</code>
         {requestId !== undefined && (
@@ -56,6 +58,21 @@ export function Problem({
         </Button>
       )}
     </div>
+  )
+}
+
+/** The places of what was sent that the server names, each with what is wrong there. */
+function Places({ error }: { error: unknown }) {
+  const named = error instanceof Refusal ? error.fields['errors'] : undefined
+  if (!Array.isArray(named) || named.length === 0) return null
+  return (
+    <ul className="state-places">
+      {(named as readonly { path?: unknown; message?: unknown }[]).map(({ path, message }, n) => (
+        <li key={n}>
+          <code>{seen(String(path ?? ''))}</code> {seen(String(message ?? ''))}
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function DlqJob() {
-  return <NotYet title="Dead letter" command="npx spillway dlq get ID" />
-}
+export { DeadLetterDetail as default } from '../features/dead-letters/detail.js'

@@ -14,14 +14,20 @@ interface ActionDialogProps<P, R> {
   readonly scope: ReactNode
   /** What cannot be taken back is said here, and its button is red. */
   readonly danger?: string
-  /** Everything that is asked for, to tell one request from another. */
+  /** Everything that is asked for, to tell one request from another: another one gets another idempotency key. */
   readonly request: unknown
-  /** What would happen. It is asked again whenever the request changes. */
-  readonly preview?: { readonly ask: (signal: AbortSignal) => Promise<P>; readonly show: (preview: P) => ReactNode }
+  /** What would happen. It is asked again whenever `of` changes, what a preview depends on. Default: the request. */
+  readonly preview?: {
+    readonly of?: unknown
+    readonly ask: (signal: AbortSignal) => Promise<P>
+    readonly show: (preview: P) => ReactNode
+  }
   /** Fields for how it is to be done. */
   readonly children?: ReactNode
-  /** Has to be typed before the button works. */
-  readonly typed?: string
+  /** Has to be typed before the button works; it may name what the preview has found. */
+  readonly typed?: string | ((preview: P | undefined) => string | undefined)
+  /** Something that was filled in cannot be sent, or its preview is not there yet. */
+  readonly isBlocked?: boolean
   /** Does it, with the preview it was shown for; the same key whenever it is sent again. */
   readonly run: (key: string, preview: P | undefined) => Promise<R>
   /** What happened, in numbers. */
@@ -37,10 +43,10 @@ interface ActionDialogProps<P, R> {
  * answer, leaves everything as it stands, so that it can be tried again.
  */
 export function ActionDialog<P, R>(props: ActionDialogProps<P, R>) {
-  const { title, verb, scope, danger, request, preview, children, typed, run, done, copy, onSettled, onClose } = props
+  const { title, verb, scope, danger, request, preview, children, run, done, copy, onSettled, onClose } = props
   const [typing, setTyping] = useState('')
   const shown = useQuery({
-    queryKey: ['preview', title, request],
+    queryKey: ['preview', title, preview?.of ?? request],
     queryFn: ({ signal }) => preview?.ask(signal) as Promise<P>,
     enabled: preview !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
@@ -49,7 +55,11 @@ export function ActionDialog<P, R>(props: ActionDialogProps<P, R>) {
     meta: { live: false },
   })
   const { state, act } = useAction(request, (key) => run(key, shown.data), onSettled)
-  const isReady = (preview === undefined || shown.isSuccess) && (typed === undefined || typing === typed)
+  const typed = typeof props.typed === 'function' ? props.typed(shown.data) : props.typed
+  const isSeen = (preview === undefined || shown.isSuccess) && props.isBlocked !== true
+  const isReady = state.is === 'unknown' || (isSeen && (typed === undefined || typing.trim() === typed))
+  // What may have been done is sent again as it was, or not at all.
+  const isFixed = state.is === 'acting' || state.is === 'unknown'
   return (
     <Modal
       opened
@@ -74,7 +84,7 @@ export function ActionDialog<P, R>(props: ActionDialogProps<P, R>) {
               {shown.isSuccess && preview.show(shown.data)}
             </div>
           )}
-          <fieldset className="action-part action-options" disabled={state.is === 'acting'}>
+          <fieldset className="action-part action-options" disabled={isFixed}>
             <legend className="unseen">Options</legend>
             {children}
             {danger !== undefined && <p className="action-danger">{danger}</p>}

@@ -1,24 +1,13 @@
-import { SegmentedControl, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { Operation, Total } from '../../api.js'
-import { commandOf, curlOf, flag } from '../../command-text.js'
+import { commandOf, curlOf } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
-import { given } from '../../components/search-params.js'
-import { keys } from '../../keys.js'
-import { counted, totalText } from '../../words.js'
+import { Began } from '../operations/began.js'
 import { beginBulk, previewBulk, type Scope } from '../operations/bulk.js'
 import { Preview } from '../operations/preview.js'
-import { filterText } from './filters.js'
-
-const BUDGETS = {
-  fresh: { label: 'All attempts again', budget: 'fresh' },
-  keep: { label: 'Those it has left', budget: 'keep' },
-  one: { label: 'One more', budget: { extra: 1 } },
-} as const
-
-type Budget = keyof typeof BUDGETS
+import { useRefreshDeadLetters } from './after.js'
+import { RetryForm } from './retry-form.js'
+import { paceTermsOf, type RetryFields, retryFlagsOf, useRetryFields, whatTermsOf } from './retry-terms.js'
+import { ScopeText, scopeFlags } from './scope-text.js'
 
 interface RetryDialogProps {
   readonly scope: Scope
@@ -28,75 +17,39 @@ interface RetryDialogProps {
 
 /** Sends dead letters back to work: exactly those that its preview has shown. */
 export function RetryDialog({ scope, total, onClose }: RetryDialogProps) {
-  const queries = useQueryClient()
-  const [chosen, setChosen] = useState<Budget>('fresh')
-  const [reason, setReason] = useState('')
-  const { budget } = BUDGETS[chosen]
-  const terms = given({ budget, reason: reason.trim() })
-  const refresh = () =>
-    Promise.all(
-      [keys.deadLetters(), keys.operations(), keys.jobs()].map((queryKey) => queries.invalidateQueries({ queryKey })),
-    )
+  const refresh = useRefreshDeadLetters()
+  const { fields, set, problem, shown, isSettled } = useRetryFields()
+  const terms = { ...whatTermsOf(fields), ...paceTermsOf(fields) }
   return (
     <ActionDialog<Operation, Operation>
       title="Retry dead letters"
       verb="Retry"
       scope={<ScopeText scope={scope} total={total} />}
-      request={{ scope, budget }}
+      request={{ scope, terms }}
       preview={{
-        ask: (signal) => previewBulk('bulkRetryDlq', scope, { budget }, signal),
+        of: { scope, shown },
+        ask: (signal) => previewBulk('bulkRetryDlq', scope, shown ?? {}, signal),
         show: (operation) => <Preview operation={operation} />,
       }}
+      isBlocked={!isSettled}
       run={(key, preview) => beginBulk('bulkRetryDlq', preview as Operation, terms, key)}
       done={(operation) => (
-        <p>
-          <Link to="/operations/$id" params={{ id: operation.id }}>
-            Operation {operation.id}
-          </Link>{' '}
-          sends {counted(operation.matched, 'dead letter')} back to work, at the pace at which workers take them. It
-          goes on without this page, and can be paused or undone there.
-        </p>
+        <Began operation={operation} says="back to work, at the pace at which workers take them" verb="sends" />
       )}
-      copy={{ cli: cliOf(scope, chosen), curl: curlOf('bulkRetryDlq', { body: { ...scope, ...terms } as never }) }}
+      copy={{ cli: cliOf(scope, fields), curl: curlOf('bulkRetryDlq', { body: { ...scope, ...terms } as never }) }}
       onSettled={refresh}
       onClose={onClose}
     >
-      <div>
-        <div className="small quiet">Attempts they get</div>
-        <SegmentedControl
-          size="xs"
-          aria-label="Attempts they get"
-          data={Object.entries(BUDGETS).map(([value, { label }]) => ({ value, label }))}
-          value={chosen}
-          onChange={(value) => setChosen(value as Budget)}
-        />
-      </div>
-      <TextInput
-        label="Reason"
-        description="Kept in the audit log and with the jobs"
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <RetryForm fields={fields} set={set} problem={problem} isMany={!('ids' in scope) || scope.ids.length > 1} />
     </ActionDialog>
   )
 }
 
-function ScopeText({ scope, total }: { scope: Scope; total: Total }) {
-  if ('ids' in scope) return <>{counted(scope.ids.length, 'selected dead letter')}</>
-  const { all: _, ...filter } = scope.selector
-  const text = filterText(filter)
-  return (
-    <>
-      {text === undefined ? 'Every dead letter there is' : `Every dead letter with ${text}`}: {totalText(total)}
-    </>
-  )
-}
-
-function cliOf(scope: Scope, budget: Budget): string {
-  const how = flag('budget', budget === 'one' ? 'extra:1' : budget)
+function cliOf(scope: Scope, fields: RetryFields): string {
+  if (!('ids' in scope))
+    return commandOf('dlq', 'retry-bulk', ...scopeFlags(scope), ...retryFlagsOf(fields, 'to-queue'))
+  const [only, ...others] = scope.ids
+  if (others.length === 0) return commandOf('dlq', 'retry', only, ...retryFlagsOf(fields, 'queue'))
   // By ids the command line keeps the attempts left unless told otherwise, so that it is told in any case.
-  if ('ids' in scope) return commandOf('jobs', 'bulk', 'retry', ...scope.ids, ...how)
-  const { all, ...filter } = scope.selector
-  const words = Object.entries(filter).flatMap(([name, value]) => flag(name, value))
-  return commandOf('dlq', 'retry-bulk', ...words, ...(all ? ['--all'] : []), ...how)
+  return commandOf('jobs', 'bulk', 'retry', ...scope.ids, ...retryFlagsOf(fields, 'to-queue'))
 }

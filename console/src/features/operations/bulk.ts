@@ -27,7 +27,7 @@ export type Terms = Omit<Sent<'bulkRetryDlq'>['body'], 'ids' | 'selector' | 'pre
  * A dry run: counts, samples and refusals of what would be done. What is begun with its id moves exactly the rows it saw.
  */
 export async function previewBulk(name: BulkName, scope: Scope, terms: Terms, signal: AbortSignal): Promise<Operation> {
-  const begun = await ask(name, { body: { ...scope, ...terms, dry_run: true } }, { signal })
+  const begun = await ask(name, { body: { ...scope, ...terms, dry_run: true } as never }, { signal })
   let operation = operationOf(begun)
   while (operation.state === 'running') {
     await later(LOOK_MS, signal)
@@ -38,7 +38,7 @@ export async function previewBulk(name: BulkName, scope: Scope, terms: Terms, si
 
 /** Does what a dry run has shown, with the rows it saw and no others. */
 export async function beginBulk(name: BulkName, preview: Operation, terms: Terms, key: string): Promise<Operation> {
-  return operationOf(await ask(name, { body: { ...terms, preview: preview.id } }, { key }))
+  return operationOf(await ask(name, { body: { ...terms, preview: preview.id } as never }, { key }))
 }
 
 function operationOf(answer: Answer<BulkName>): Operation {

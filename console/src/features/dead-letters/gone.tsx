@@ -1,0 +1,45 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Page, Panel } from '../../components/page.js'
+import { useCaller } from '../session/session.js'
+import { whyQuery } from './detail-queries.js'
+import { MoveDialog } from './move-dialog.js'
+import { Why } from './why.js'
+
+/** Where a dead letter was that is none any more, or never was one: says where the job is now. */
+export function Gone({ id }: { id: string }) {
+  const { may } = useCaller()
+  const { data } = useQuery(whyQuery(id))
+  const [isMoving, setMoving] = useState(false)
+  return (
+    <Page title={`Job ${id}`} summary="is no dead letter">
+      <Panel
+        title="Where it is"
+        actions={
+          data?.state === 'failed' &&
+          may('operate') && (
+            <Button size="compact-sm" onClick={() => setMoving(true)}>
+              Move into the dead-letter queue …
+            </Button>
+          )
+        }
+      >
+        <Why id={id} />
+        <p className="detail-text">
+          {data !== null && (
+            <>
+              <Link to="/jobs/$id" params={{ id }}>
+                The job
+              </Link>
+              {' · '}
+            </>
+          )}
+          <Link to="/dlq">All dead letters</Link>
+        </p>
+      </Panel>
+      {isMoving && <MoveDialog id={id} onClose={() => setMoving(false)} />}
+    </Page>
+  )
+}
