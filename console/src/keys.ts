@@ -14,6 +14,8 @@ export const keys = {
   archive: (...what: readonly unknown[]) => ['archive', ...what] as const,
   tokens: (...what: readonly unknown[]) => ['tokens', ...what] as const,
   webhooks: (...what: readonly unknown[]) => ['webhooks', ...what] as const,
+  duties: (...what: readonly unknown[]) => ['duties', ...what] as const,
+  rings: (...what: readonly unknown[]) => ['rings', ...what] as const,
   masks: (...what: readonly unknown[]) => ['masks', ...what] as const,
 } as const
 

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Job() {
-  return <NotYet title="Job" command="npx spillway jobs get ID" />
-}
+export { JobPage as default } from '../features/jobs/job-page.js'

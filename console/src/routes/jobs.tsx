@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Jobs() {
-  return <NotYet title="Jobs" command="npx spillway jobs list" />
-}
+export { Jobs as default } from '../features/jobs/jobs.js'

@@ -11,12 +11,14 @@ interface SelectionBarProps {
   readonly total: { readonly count: number; readonly estimate: boolean } | undefined
   /** What the filter says, in words; undefined: there is none. */
   readonly filterText: string | undefined
+  /** Whether everything that matches can be chosen, also what no page has shown. Default: true. */
+  readonly hasWhole?: boolean
   /** What can be done with them. */
   readonly children?: ReactNode
 }
 
 /** How much is chosen, in numbers, how to choose everything that matches, and what can be done with it. */
-export function SelectionBar({ selection, noun, total, filterText, children }: SelectionBarProps) {
+export function SelectionBar({ selection, noun, total, filterText, hasWhole = true, children }: SelectionBarProps) {
   const { ids, isWhole, isEmpty } = selection
   if (isEmpty) return null
   const hasMore = total === undefined || total.count > ids.size
@@ -27,7 +29,7 @@ export function SelectionBar({ selection, noun, total, filterText, children }: S
           ? `All ${totalText(total)} ${noun}s that match ${filterText ?? 'no filter: everything'}`
           : `${counted(ids.size, noun)} selected`}
       </span>
-      {!isWhole && hasMore && (
+      {hasWhole && !isWhole && hasMore && (
         <Button size="compact-sm" variant="subtle" onClick={selection.chooseWhole}>
           Select all {total === undefined ? '' : `${total.estimate ? 'that match' : count(total.count)}`}
         </Button>

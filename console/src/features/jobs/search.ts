@@ -1,11 +1,13 @@
 import { given, oneOf, text } from '../../components/search-params.js'
 
-const STATES = [
+/** Every state, in the order of a job's life. */
+export const STATES = [
   ...(['available', 'scheduled', 'retryable', 'running', 'waiting', 'completed', 'failed', 'cancelled'] as const),
   ...(['archived', 'discarded', 'quarantined', 'undecodable'] as const),
 ] as const
 
-export interface JobSearch {
+/** What the list of jobs is narrowed to. */
+export interface JobFilter {
   readonly state?: (typeof STATES)[number]
   readonly queue?: string
   readonly kind?: string
@@ -13,7 +15,12 @@ export interface JobSearch {
   readonly reason?: string
   readonly cause?: string
   readonly q?: string
+}
+
+export interface JobSearch extends JobFilter {
   readonly cursor?: string
+  /** The job in the sheet beside the list. */
+  readonly job?: string
 }
 
 /** The address of `/jobs`, as far as it can be understood. */
@@ -27,5 +34,6 @@ export function jobSearch(search: Record<string, unknown>): JobSearch {
     cause: text(search, 'cause', 255),
     q: text(search, 'q'),
     cursor: text(search, 'cursor', 1_000),
+    job: text(search, 'job', 20),
   })
 }

@@ -1,0 +1,40 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { keys, type Noun } from '../../keys.js'
+import { ActionDialog } from './action-dialog.js'
+import type { Change } from './change.js'
+
+interface ChangeDialogProps<R> {
+  readonly title: string
+  /** On the button. */
+  readonly verb: string
+  /** What it is about and what it will do, in words and in number. */
+  readonly scope: ReactNode
+  readonly change: Change<R>
+  /** What cannot be taken back. */
+  readonly danger?: string | undefined
+  /** Has to be typed before the button works. */
+  readonly typed?: string | undefined
+  /** Which nouns may look different afterwards. */
+  readonly about: readonly Noun[]
+  readonly done: (result: R) => ReactNode
+  readonly children?: ReactNode
+  readonly onClose: () => void
+}
+
+/** An {@link ActionDialog} for one request that has no dry run. */
+export function ChangeDialog<R>({ change, about, danger, typed, ...others }: ChangeDialogProps<R>) {
+  const queries = useQueryClient()
+  const refresh = () => Promise.all(about.map((noun) => queries.invalidateQueries({ queryKey: keys[noun]() })))
+  return (
+    <ActionDialog<never, R>
+      {...others}
+      {...(danger === undefined ? {} : { danger })}
+      {...(typed === undefined ? {} : { typed })}
+      request={change.request}
+      run={change.run}
+      copy={change}
+      onSettled={refresh}
+    />
+  )
+}
