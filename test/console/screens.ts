@@ -1,14 +1,23 @@
 import type { Given } from 'spillway/testing'
 import type { Client } from '../../src/client/client.js'
 
-/** Every screen by its name, on what {@link incident} has made and on a little more that is made here. */
-export async function screens({ given, client }: { given: Given; client: Client }): Promise<Record<string, string>> {
-  const { items } = await client.dlq.list({ limit: 1 })
-  const id = items[0]?.id
+const FINGERPRINT = 'ab'.repeat(16)
+
+/**
+ * Every screen by its name, on what an incident has made and on a little more that is made here.
+ *
+ * @param dead - The dead letter to look at; default: the newest.
+ */
+export async function screens(
+  { given, client }: { given: Given; client: Client },
+  dead?: string,
+): Promise<Readonly<Record<string, string>>> {
+  const id = dead ?? (await client.dlq.list({}, { limit: 1 })).items[0]?.id
   if (id === undefined) throw new Error('screens are looked at after an incident')
-  await given.job({ state: 'quarantined', queue: 'thumbnails', kind: 'resize', fingerprint: 'ab'.repeat(16) })
+  await given.job({ state: 'quarantined', queue: 'thumbnails', kind: 'resize', fingerprint: FINGERPRINT })
   await given.job({ state: 'undecodable', queue: 'billing', kind: 'charge_card', version: 2 })
-  const operation = await client.dlq.retryMany({ queue: 'email' }, { dryRun: true })
+  const operation = await client.dlq.discardMany({ queue: 'email', reason: 'skipped' }, { reason: 'no such users' })
+  await operation.done()
   return {
     Overview: '/',
     'Dead letters': '/dlq',
@@ -17,7 +26,7 @@ export async function screens({ given, client }: { given: Given; client: Client 
     Jobs: '/jobs',
     Job: `/jobs/${id}`,
     Held: '/held',
-    Quarantined: `/held/${'ab'.repeat(16)}`,
+    Quarantined: `/held/${FINGERPRINT}`,
     Operations: '/operations',
     Operation: `/operations/${operation.id}`,
     Queues: '/queues',

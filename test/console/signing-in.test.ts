@@ -19,7 +19,7 @@ describeConsole('who has to sign in', ({ serve, open, given, client, store, comp
 
   it('is shown nothing before, and led to where the address points after', async () => {
     const { page, signIn } = await start('/dlq?queue=email')
-    expect(await page.locator('body').innerText()).not.toContain('recipient address rejected')
+    expect(await page.locator('body').textContent()).not.toContain('recipient address rejected')
 
     await signIn('spw_1_wrong')
     await page.getByRole('alert').getByText('the token is not valid').waitFor()
