@@ -94,6 +94,6 @@ export function describeConsole(name: string, suite: (context: ConsoleSuite) => 
 async function tellOf(pages: readonly Page[]): Promise<void> {
   for (const page of pages.filter((it) => !it.isClosed())) {
     const text = await page.evaluate<string>('document.body.innerText').catch(String)
-    console.error(`${page.url()} showed:\n${text.slice(0, 3_000)}`)
+    console.error(`${page.url()} showed:\n${text.slice(-3_000)}`)
   }
 }

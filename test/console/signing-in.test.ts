@@ -10,7 +10,7 @@ describeConsole('who has to sign in', ({ serve, open, given, client, store, comp
     const page = await open(`${url}${path}`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     const signIn = async (token: string) => {
-      await page.getByLabel('Token', { exact: true }).fill(token)
+      await page.getByLabel(/^Token/).fill(token)
       await page.getByRole('button', { name: 'Sign in' }).click()
     }
     return { page, signIn, url }
