@@ -107,6 +107,15 @@ describe('one place for each thing', () => {
     expect(wrong.map((it) => it.quoted)).toEqual([])
   })
 
+  it.each(sources.filter((path) => MAY_HOLD_SQL.test(path) && !path.endsWith('/history.ts')))(
+    '%s leaves to history.ts what a history is made of',
+    (path) => {
+      const text = readFileSync(join('src', path), 'utf8')
+
+      expect(text.match(/append_history|history\[|(json|append)\((\w+\.)?(history|last_entry)/g)).toBeNull()
+    },
+  )
+
   it.each(sources)('%s keeps no state of its own', (path) => {
     expect(read(path).state).toEqual([])
   })

@@ -58,15 +58,43 @@ export async function ask<N extends WireName>(name: N, sent: Sent<N>, options: A
   return viewOf(await send(lineOf(name, sent as Parts), (sent as Parts).body, options)) as Answer<N>
 }
 
-async function send({ method, path }: RequestLine, body: unknown, { signal, key }: AskOptions): Promise<unknown> {
+/** Asks for lines, however many: as a file to keep. It has no time limit but that of the server. */
+export async function fileOf<N extends WireName>(
+  name: N,
+  sent: Sent<N>,
+  { signal, key }: AskOptions = {},
+): Promise<Blob> {
+  const { response, content } = await exchange(
+    lineOf(name, sent as Parts),
+    (sent as Parts).body,
+    { key, signal },
+    (it): Promise<Blob | string> => (it.ok ? it.blob() : it.text()),
+  )
+  if (typeof content === 'string') throw refusalOf(response, content)
+  return content
+}
+
+async function send(line: RequestLine, body: unknown, { signal, key }: AskOptions): Promise<unknown> {
+  const limit = AbortSignal.timeout(line.method === 'GET' ? READ_MS : CHANGE_MS)
+  const within = signal === undefined ? limit : AbortSignal.any([signal, limit])
+  const { response, content } = await exchange(line, body, { key, signal: within }, (it) => it.text(), signal)
+  if (!response.ok) throw refusalOf(response, content)
+  return content === '' ? undefined : parseExactly(content)
+}
+
+/** One request and all of its answer. @throws {@link NoAnswer}, unless it was the caller who gave up. */
+async function exchange<T>(
+  { method, path }: RequestLine,
+  body: unknown,
+  { signal, key }: AskOptions,
+  read: (response: Response) => Promise<T>,
+  callers = signal,
+): Promise<{ readonly response: Response; readonly content: T }> {
   const isRead = method === 'GET'
-  const limit = AbortSignal.timeout(isRead ? READ_MS : CHANGE_MS)
-  let response: Response
-  let text: string
   try {
-    response = await fetch(addressOf(path), {
+    const response = await fetch(addressOf(path), {
       method,
-      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      ...(signal === undefined ? {} : { signal }),
       credentials: 'same-origin',
       redirect: 'error',
       headers: {
@@ -78,13 +106,11 @@ async function send({ method, path }: RequestLine, body: unknown, { signal, key 
       },
       ...(body === undefined ? {} : { body: exactJson(body) }),
     })
-    text = await response.text()
+    return { response, content: await read(response) }
   } catch (error) {
-    if (signal?.aborted) throw error
+    if (callers?.aborted) throw error
     throw new NoAnswer(error)
   }
-  if (!response.ok) throw refusalOf(response, text)
-  return text === '' ? undefined : parseExactly(text)
 }
 
 interface RequestLine {

@@ -40,6 +40,8 @@ export interface Call {
   readonly signal: AbortSignal
   /** Fires when the server stops: what would go on for ever ends. */
   readonly stopping: AbortSignal
+  /** How long a stream lasts. */
+  readonly streamMs: number
 }
 
 export interface ServerFacts {

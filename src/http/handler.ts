@@ -53,6 +53,11 @@ export interface HandlerOptions {
   readonly maxImportBytes?: number | undefined
   /** How old counts, groups and lists of queues may be that many callers look at, in ms. Default: 1000. */
   readonly freshMs?: number | undefined
+  /**
+   * How long one stream of events lasts, in ms. Its reader comes back by itself, and is told what it missed; one whose token
+   * was revoked is refused then. Default: 15 minutes.
+   */
+  readonly streamMs?: number | undefined
   /** Told of every answer; holds no secret and no payload. */
   readonly onAnswer?: ((answer: AnswerNotice) => void) | undefined
   /** Told of faults of ours, and of a store that is away. */
@@ -84,6 +89,7 @@ export interface ApiHandler {
 }
 
 const MASKS_FRESH_MS = 2_000
+const STREAM_MS = 15 * 60_000
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 
 /**
@@ -239,6 +245,7 @@ class Api {
       ...{ client, principal, request, views, lines: own, live: this.live },
       signal: request.signal,
       stopping: this.stopping.signal,
+      streamMs: this.options.streamMs ?? STREAM_MS,
       act: { actor: principal.actor, requestId },
       server: {
         version: this.version,

@@ -4,6 +4,7 @@ import { problem } from './answers.js'
 import { SESSION_COOKIE } from './auth/cookie.js'
 import { ROUTES } from './contract.js'
 import { isMutation, pathNames, type Route } from './route.js'
+import { TAGS } from './tags.js'
 
 type Json = Record<string, unknown>
 
@@ -38,7 +39,7 @@ export function openapi(version: string, basePath = ''): Json {
     },
     servers: [{ url: `${basePath}/api/v1` }],
     security: [{ bearer: [] }, { session: [] }],
-    tags: [...new Set(ROUTES.map(([, { tag }]) => tag))].map((name) => ({ name })),
+    tags: [...new Set(ROUTES.map(([, { tag }]) => tag))].map((name) => ({ name, description: TAGS[name] })),
     paths,
     components: {
       schemas,

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { ErrorCode } from '../job/errors.js'
 import type { Right } from '../job/rights.js'
+import type { Tag } from './tags.js'
 
 /** What an action by name asks for, on routes that take the name in their body. */
 export const ACTION_RIGHTS = {
@@ -20,7 +21,7 @@ export interface Route {
   readonly method: Method
   /** Under `/api/v1`. `{id}` is a decimal number, every other place any text. */
   readonly path: string
-  readonly tag: string
+  readonly tag: Tag
   readonly summary: string
   /** `by_action`: what {@link ACTION_RIGHTS} says of the body's `action`. `none`: anybody may. */
   readonly right: Right | 'by_action' | 'none'

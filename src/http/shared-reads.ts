@@ -13,7 +13,7 @@ export class SharedReads {
     const now = performance.now()
     const known = this.kept.get(key)
     if (known !== undefined && known.until > now) return known.answer as Promise<T>
-    if (this.kept.size >= MAX_KEPT) this.kept.clear()
+    this.forget(now)
     const answer = ask()
     const entry = { until: Number.POSITIVE_INFINITY, answer }
     this.kept.set(key, entry)
@@ -26,6 +26,12 @@ export class SharedReads {
       () => this.kept.delete(key),
     )
     return answer
+  }
+
+  /** What is over is of use to nobody; a page of jobs is large. */
+  private forget(now: number): void {
+    for (const [key, { until }] of this.kept) if (until <= now) this.kept.delete(key)
+    if (this.kept.size >= MAX_KEPT) this.kept.clear()
   }
 
   clear(): void {

@@ -55,7 +55,7 @@ describeConsole('one dead letter', ({ serve, open, given, client, complaints }) 
     await payload.getByRole('button', { name: 'Show the payload' }).click()
     await payload.getByText('"amount"').waitFor()
 
-    expect(await payload.innerText()).toContain('[masked]')
+    expect(await payload.textContent()).toContain('[masked]')
     expect(await page.content()).not.toContain('hunter2')
     expect(await page.locator('img[src="x"]').count()).toBe(0)
     const { items } = await client.audit.list({})

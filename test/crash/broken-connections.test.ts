@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Spillway } from 'spillway'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
@@ -12,6 +15,7 @@ import { workerProcesses } from '../support/worker-process.js'
 describeStore('a worker process whose connections break', ({ url, checker }) => {
   const workers = workerProcesses()
   const spillway = new Spillway({ url })
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-blocked-'))
   let proxy: DatabaseProxy
 
   beforeAll(async () => {
@@ -24,6 +28,7 @@ describeStore('a worker process whose connections break', ({ url, checker }) => 
   afterAll(async () => {
     await spillway.close()
     await proxy.close()
+    rmSync(folder, { recursive: true, force: true })
   })
 
   /** Every connection to the database but the one that asks. */
@@ -154,6 +159,37 @@ describeStore('a worker process whose connections break', ({ url, checker }) => 
     await finished(checker)
     expect(await spillway.jobs.get(id as string)).toMatchObject({ state: 'completed' })
     await calledOff()
+  })
+
+  it('is refused when its event loop was blocked for twice the stale time, and its job runs elsewhere', async () => {
+    const staleMs = 600
+    const end = join(folder, 'enough')
+    const busy = await workers.start({ url, heartbeat: 200, stale: staleMs, announce: true, concurrency: 1 })
+    const [id] = await enqueue(1, { do: 'block', until: end })
+    await busy.started.next()
+    const blockedAt = performance.now()
+    const calledOff = hurry(url)
+
+    const free = await workers.start({ url, heartbeat: 200, stale: staleMs, announce: true, concurrency: 1 })
+    expect(await free.started.next()).toBe(id)
+    await until(() => performance.now() - blockedAt > 2 * staleMs)
+    const meanwhile = await spillway.jobs.get(id as string)
+    writeFileSync(end, '')
+
+    expect(await busy.lost.next()).toBe(id)
+    expect(await spillway.jobs.get(id as string)).toMatchObject({ state: 'running', leaseId: meanwhile?.leaseId })
+    // It says that it lives, so nothing was a crash.
+    await until(async () => (await spillway.jobs.get(id as string))?.crashAttempt === 0)
+    free.release(id as string)
+    expect(await finished(checker)).toEqual({ completed: 1 })
+    await calledOff()
+    // The first one came to its end, too: nobody took its word for it.
+    expect(workers.noted().map(({ what, pid }) => [what, pid])).toEqual([
+      ['start', busy.pid],
+      ['start', free.pid],
+      ['end', busy.pid],
+      ['end', free.pid],
+    ])
   })
 
   it('runs a job for ten times its stale time once, as long as it says that it is alive', async () => {

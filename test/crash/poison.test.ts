@@ -1,7 +1,7 @@
 import { Spillway } from 'spillway'
 import { afterAll, afterEach, expect, it } from 'vitest'
 import { sql } from '../../src/store/postgres/sql.js'
-import { STALE_MS } from '../support/crashing.js'
+import { POISONS, STALE_MS } from '../support/crashing.js'
 import { effort } from '../support/effort.js'
 import { until } from '../support/patience.js'
 import { finished, hurry } from '../support/settling-down.js'
@@ -56,12 +56,7 @@ describeStore('a job that kills its worker', ({ url, store, checker, clock, db, 
   const openCrashes = async () =>
     (await db.run(sql<[], []>`select from spillway.crashes where closed_at is null`, [])).length
 
-  it.each([
-    ['leaves by exit', { do: 'exit' }, {}],
-    ['aborts', { do: 'abort' }, {}],
-    ['is killed', { do: 'die' }, {}],
-    ['uses up the memory', { do: 'hoard' }, { memory: 64 }],
-  ])(
+  it.each(POISONS)(
     'and %s is held after three crashes, the last one alone; ten neighbours of its process finish',
     async (_, poison, own) => {
       const [bad, ...good] = await spillway.enqueueMany('work', [
@@ -94,43 +89,26 @@ describeStore('a job that kills its worker', ({ url, store, checker, clock, db, 
     },
   )
 
-  it('shares its fate with the jobs of its fingerprint: five of them kill three workers, not fifteen', async () => {
-    const five = await spillway.enqueueMany(
-      'work',
-      Array.from({ length: 5 }, () => ({ payload: { do: 'die' } })),
-    )
-    const calledOff = hurry(url)
-    const supervisor = supervised({ ...settings, concurrency: 1 })
+  it.each(POISONS)(
+    'and %s shares its fate with the jobs of its fingerprint: five of them kill three workers, not fifteen',
+    async (_, payload, own) => {
+      const five = await spillway.enqueueMany(
+        'work',
+        Array.from({ length: 5 }, () => ({ payload })),
+      )
+      const calledOff = hurry(url)
+      const supervisor = supervised({ ...settings, ...own, concurrency: 1 })
 
-    const census = await finished(checker)
-    await calledOff()
-    supervisor.stop()
+      const census = await finished(checker)
+      await calledOff()
+      supervisor.stop()
 
-    expect(census).toEqual({ quarantined: 5 })
-    expect(five.reduce((sum, { id }) => sum + starts(id), 0)).toBe(CRASH_LIMIT)
-    expect((await spillway.quarantine.list()).items).toMatchObject([{ held: 5, crashes: CRASH_LIMIT }])
-    await checker.expectExactly(five.map(({ id }) => id))
-  })
-
-  it('convicts no healthy job whose host dies with it three times', async () => {
-    const calledOff = hurry(url)
-    const alert = { ...settings, announce: true }
-    let worker = await workers.start(alert)
-    for (let round = 0; round < 3; round++) {
-      const both = await spillway.enqueueMany('work', [{ payload: { do: 'hold' } }, { payload: { do: 'hold', round } }])
-      await worker.started.next()
-      await worker.started.next()
-      await worker.kill('SIGKILL')
-      worker = await workers.start(alert)
-      // Now each has the worker for itself, and the time to show that it is harmless.
-      for (const _ of both) worker.release(await worker.started.next())
-      await until(async () => (await checker.census())['completed'] === 2 * (round + 1))
-    }
-    await calledOff()
-
-    expect(await crashes()).toHaveLength(6)
-    expect((await spillway.quarantine.list()).items).toEqual([])
-  })
+      expect(census).toEqual({ quarantined: 5 })
+      expect(five.reduce((sum, { id }) => sum + starts(id), 0)).toBe(CRASH_LIMIT)
+      expect((await spillway.quarantine.list()).items).toMatchObject([{ held: 5, crashes: CRASH_LIMIT }])
+      await checker.expectExactly(five.map(({ id }) => id))
+    },
+  )
 
   it('is told from one whose worker only slept, however often', async () => {
     const napping = { ...settings, heartbeat: 200, stale: 600, concurrency: 1, announce: true }

@@ -89,6 +89,18 @@ describeStore('events over HTTP', ({ store, given }) => {
     expect(other.status).toBe(403)
   })
 
+  it('end after a while, so that a token that was revoked is found out', async () => {
+    const { id, secret } = await client.tokens.create({ name: 'ann', rights: ['read'] })
+    const handler = createHandler({ spillway: client, access: { tokens: true }, streamMs: 50 })
+    const headers = { authorization: `Bearer ${secret}` }
+    const stream = await told(handler, '/api/v1/events', headers)
+    await client.tokens.revoke(id)
+
+    await expect(stream.next(() => false)).rejects.toThrow('the stream ended')
+
+    expect((await handler(new Request('http://x/api/v1/events', { headers }))).status).toBe(401)
+  })
+
   it('tell of deaths, with ids to go on from, and none is missed or told of twice', async () => {
     const dies = async () => {
       const { id } = await client.enqueue('k', { secret: 'precious' }, { queue: 'q' })

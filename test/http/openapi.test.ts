@@ -1,3 +1,4 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { expect, it } from 'vitest'
 import { CONTRACT, openapi, type Route } from '../../src/http/index.js'
@@ -50,6 +51,17 @@ it('is understood by a generator of types', async () => {
   const types = astToString(await openapiTS(JSON.stringify(document)))
 
   for (const name of Object.keys(CONTRACT)) expect(types).toContain(`${name}: {`)
+})
+
+it('is what a linter expects of one', async () => {
+  // `/dlq/{id}` and `/dlq/depth` never meet: an id is digits only.
+  const config = await createConfig({ extends: ['recommended'], rules: { 'no-ambiguous-paths': 'off' } })
+
+  const problems = await lintFromString({ source: JSON.stringify(document), config })
+
+  expect(problems.map(({ ruleId, message, location }) => `${ruleId} at ${location[0]?.pointer}: ${message}`)).toEqual(
+    [],
+  )
 })
 
 it('closes every input: what is unknown is refused', () => {

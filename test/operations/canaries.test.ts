@@ -144,7 +144,6 @@ describeStore('what a bulk retry writes', ({ store, given, db }) => {
         cause: 'c',
         error_message: 'say "no"\n\\',
         run_lease: 4,
-        last_operation: null,
       },
     })
     expect(await db.run(counters, [])).toEqual([

@@ -270,5 +270,5 @@ const editPayload = sql<[id: string], []>`update spillway.dlq_entries set payloa
 const claimAll = sql<[], []>`delete from spillway.ready_entries`
 
 const retriedAt = sql<[], [at: string]>`
-  select date_part('epoch', (history[cardinality(history)] ->> 'at')::timestamptz) * 1000 as at
+  select date_part('epoch', (last_entry::json ->> 'at')::timestamptz) * 1000 as at
     from spillway.ready_entries order by 1`

@@ -186,7 +186,7 @@ describeStore('listing dead letters', ({ store, given, db }) => {
 
   it('searches messages a bounded number of rows at a time, and says where it has not looked yet', async () => {
     const [needle = ''] = await given.jobs(1, { state: 'archived', cause: 'n', errorMessage: 'needle 4711' })
-    await given.jobs(12_000, { state: 'archived', errorMessage: 'hay' })
+    await given.jobs(7_000, { state: 'archived', errorMessage: 'hay' })
     await db.run(sql`update spillway.dlq_causes set title = 'needle <n>' where cause = 'n'`, [])
 
     const first = await store.listDlq({ error: '4711' }, { limit: 10 })

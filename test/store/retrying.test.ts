@@ -80,7 +80,7 @@ describeStore('retrying one dead letter', ({ store, given, db, url, inTransactio
       dlqAt: dead.dlq?.dlqAt ?? null,
       originalRunLease: 6,
       progress: { done: 7 },
-      before: { state, attempt: 5, max_attempts: 5, run_lease: 6 },
+      before: { state, max_attempts: 5, run_lease: 6 },
     })
     const [row] = await db.run(
       sql<[], string[]>`select position, charge_base, retention from spillway.ready_entries`,
@@ -126,10 +126,28 @@ describeStore('retrying one dead letter', ({ store, given, db, url, inTransactio
     expect(job?.payloadText).toBe(overrides.payload)
     expect(job?.history?.at(-1)).toHaveProperty('payloadBefore')
     expect((await store.getJob(id))?.history?.at(-1)).not.toHaveProperty('payloadBefore')
-    const history = sql<[], [string]>`select array_to_json(history) from spillway.deferred_jobs`
-    expect((await db.run(history, []))[0]?.[0]).toContain('{"card": 9007199254740993}')
+    const newest = sql<[], [string]>`select last_entry from spillway.deferred_jobs`
+    expect((await db.run(newest, []))[0]?.[0]).toContain('{"card": 9007199254740993}')
     expect(await heard.close()).toEqual([`d|${LATER.getTime()}`])
     expect(await store.dlqDepth()).toEqual({ total: 0, queues: [] })
+  })
+
+  it('leaves its entry beside the history, to be filed with the next one', async () => {
+    const { id } = await given.job({ state: 'archived' })
+    const parts = sql<[], [filed: string, beside: string | null]>`
+      select cardinality(history), last_entry::json ->> 'type' from spillway.ready_entries`
+    const [[before]] = (await db.run(sql<[], [string]>`select cardinality(history) from spillway.dlq_entries`, [])) as [
+      [string],
+    ]
+
+    await store.retryJob(id, FRESH, act)
+    const retried = await db.run(parts, [])
+    await store.editJob(id, { priority: 7 }, act)
+
+    expect(retried).toEqual([[before, 'retried']])
+    expect(await db.run(parts, [])).toEqual([[String(Number(before) + 2), null]])
+    const history = (await store.getJob(id))?.history
+    expect(history?.slice(-2).map(({ type }) => type)).toEqual(['retried', 'edited'])
   })
 
   it('leaves a payload alone that JSON.parse would round', async () => {

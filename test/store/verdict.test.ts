@@ -120,6 +120,20 @@ describeStore('the verdict on a fingerprint', ({ store, given, db }) => {
     expect(await convicted()).toEqual([])
   })
 
+  it('takes for company what was cancelled after the process had died, before anybody knew', async () => {
+    for (let n = 0; n < 3; n++) {
+      const registration = await given.worker()
+      await given.job({ state: 'running', registration })
+      const culprit = await given.job({ state: 'running', registration, payload: { n } })
+      await store.cancelJob(culprit.id, { actor: 'test' })
+      await endWorker(registration)
+      await store.rescue(STALE_MS, 3)
+    }
+
+    expect(await open()).toBe(3)
+    expect(await convicted()).toEqual([])
+  })
+
   it('convicts nobody by a lease whose worker nobody remembers', async () => {
     for (let n = 1; n <= 3; n++) {
       await given.job({ state: 'running', leaseId: String(n) })

@@ -7,6 +7,14 @@ import type { Store } from '../../src/store/store.js'
 
 export const STALE_MS = 45_000
 
+/** The ways in which a job takes its process with it: what that is called, the payload for it, what the process needs. */
+export const POISONS: readonly (readonly [how: string, payload: object, settings: { readonly memory?: number }])[] = [
+  ['leaves by exit', { do: 'exit' }, {}],
+  ['aborts', { do: 'abort' }, {}],
+  ['is killed', { do: 'die' }, {}],
+  ['uses up the memory', { do: 'hoard' }, { memory: 64 }],
+]
+
 /** The fingerprint of the jobs that the factories make. */
 export function fingerprintOfTest(payload: object = {}, kind = 'test'): string {
   return fingerprintOf(kind, JSON.stringify(payload))

@@ -23,8 +23,10 @@ export interface WorkerProcessOptions {
   readonly abort?: number
   /** Whether each start of a handler is told, for {@link WorkerProcess.started}. Default: false. */
   readonly announce?: boolean
-  /** Whether it kills itself as soon as a death is committed, before it tells anybody. Default: false. */
+  /** Whether it kills itself as soon as it has committed a death, also one of a sweep. Default: false. */
   readonly dieOnDeath?: boolean
+  /** Whether a second worker runs in it, on the queue of that name with `-twin` behind it. Default: false. */
+  readonly twin?: boolean
   /** MiB its JavaScript may use. Default: what Node thinks right. */
   readonly memory?: number
 }

@@ -1,10 +1,10 @@
 // A worker in a process of its own, to be killed. Runs what was built, as users do.
 // Argument: the options of startWorker (worker-process.ts), as JSON.
-import { openSync, writeSync } from 'node:fs'
+import { existsSync, openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineJob, retryAfter, revoke, Spillway, skip, snooze } from '../../dist/index.js'
 
-const { url, queue, concurrency, heartbeat, stale, poll, log, announce, grace, abort, cluster, dieOnDeath } =
+const { url, queue, concurrency, heartbeat, stale, poll, log, announce, grace, abort, cluster, dieOnDeath, twin } =
   JSON.parse(process.argv[2])
 
 // Written before the handler does anything, and by the system once it is written: a SIGKILL cannot take it back.
@@ -46,6 +46,11 @@ const ACTIONS = {
     const kept = []
     for (;;) kept.push(new Array(100_000).fill(kept.length))
   },
+  /** In its first run the whole process does nothing else until a file is there; then it ends as if nothing had been. */
+  block: ({ until }, context) => {
+    if (context.job.runLease > 1) return ACTIONS.holdOn({}, context)
+    while (!existsSync(until));
+  },
   /** Until the test says so; ends at once when told to stop. */
   hold: (_, { job, signal }) =>
     new Promise((resolve, reject) => {
@@ -59,11 +64,13 @@ const ACTIONS = {
 const work = defineJob({ kind: 'work', queue, backoff: () => 20, maxAttempts: 5 })
 const spillway = new Spillway({ url, ...(cluster ?? {}) })
 spillway.on?.('error', () => {})
-const worker = spillway.worker({
-  queues: { [queue]: { concurrency } },
+const settings = (name) => ({
+  queues: { [name]: { concurrency } },
   heartbeat,
   stale,
   ...(poll !== undefined && { poll }),
+  // Right after the commit, before anybody could be told of it; of sweeps, too.
+  ...(dieOnDeath && { onDeath: [() => process.kill(process.pid, 'SIGKILL')] }),
   jobs: [
     work.handle(async (payload, context) => {
       note('start', context.job)
@@ -76,8 +83,10 @@ const worker = spillway.worker({
     }),
   ],
 })
-// Right after the commit, before anybody could be told of it.
-if (dieOnDeath) worker.on('died', () => process.kill(process.pid, 'SIGKILL'))
+const worker = spillway.worker(settings(queue))
+/** Another one in the same process. */
+const second = twin ? spillway.worker(settings(`${queue}-twin`)) : undefined
+second?.on('error', () => {})
 worker.on('lost', ({ job }) => tell({ type: 'lost', id: job.id }))
 worker.on('error', ({ service, error }) => tell({ type: 'trouble', id: `${service}: ${error?.message ?? error}` }))
 worker.on('registered', ({ registration }) => tell({ type: 'registered', id: registration }))
@@ -87,7 +96,7 @@ const stop = async () => {
   if (stopping) return
   stopping = true
   tell({ type: 'stopping' })
-  await worker.stop({ grace, abort })
+  await Promise.all([worker.stop({ grace, abort }), second?.stop({ grace, abort })])
   await spillway.close()
   process.exit(0)
 }
@@ -96,4 +105,5 @@ process.on('SIGTERM', () => void stop())
 process.on('disconnect', () => process.exit(2))
 
 await worker.start()
+await second?.start()
 tell({ type: 'ready' })

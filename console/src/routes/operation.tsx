@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Operation() {
-  return <NotYet title="Operation" command="npx spillway operations get ID" />
-}
+export { OperationDetail as default } from '../features/operations/operation.js'

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Operations() {
-  return <NotYet title="Operations" command="npx spillway operations list" />
-}
+export { Operations as default } from '../features/operations/operations.js'

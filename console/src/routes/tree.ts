@@ -57,6 +57,7 @@ const tree = root.addChildren([
   createRoute({
     getParentRoute,
     path: '/operations/$id',
+    validateSearch: paged,
     component: lazyRouteComponent(() => import('./operation.js')),
   }),
   createRoute({ getParentRoute, path: '/queues', component: lazyRouteComponent(() => import('./queues.js')) }),

@@ -6,13 +6,17 @@ import { streamedLines } from '../lines.js'
 import { checkQueue, checkReach, jobFor, narrowed, reaches } from '../scope.js'
 import { beginBulk, overridesOf } from './bulk.js'
 import { showJob } from './jobs.js'
+import { sharedPage } from './pages.js'
 import { depthOf, totalOfDead } from './totals.js'
 
 export const deadLetterHandlers: Handlers<keyof typeof deadLetterRoutes> = {
   async listDlq(call, { query }) {
     const { limit, cursor, before_id: beforeId, before_dlq_at: beforeDlqAt, q, error = q, ...filter } = query
     const wanted = { ...narrowed(call, filter), error, beforeId, beforeDlqAt }
-    const page = await call.client.dlq.list(defined(wanted), { limit, cursor })
+    const paging = { limit, cursor: cursor ?? beforeId }
+    const page = await sharedPage(call, 'dlq', wanted, paging, () =>
+      call.client.dlq.list(defined(wanted), { limit, cursor }),
+    )
     return { ...page, items: page.items.map((job) => call.views.job(job)), total: await totalOfDead(call, wanted) }
   },
 

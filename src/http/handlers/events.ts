@@ -14,7 +14,8 @@ export const eventHandlers: Handlers<keyof typeof eventRoutes> = {
     if (after !== undefined && !/^\d{1,19}$/.test(after)) {
       throw new SpillwayError('invalid_option', 'cannot go on after this Last-Event-ID: the id of an event is accepted')
     }
-    return eventStream((outlet) => follow(call, query.queue, after, outlet), [call.signal, call.stopping])
+    const over = AbortSignal.timeout(call.streamMs)
+    return eventStream((outlet) => follow(call, query.queue, after, outlet), [call.signal, call.stopping, over])
   },
 
   async eventRetention(call) {

@@ -4,10 +4,11 @@ import { acting, type Call, type Handlers, need } from '../call.js'
 import type { heldRoutes } from '../contract/held.js'
 import { defined } from '../defined.js'
 import { jobFor, narrowed, noJob, oneQueue, reaches } from '../scope.js'
+import { sharedPage } from './pages.js'
 
 export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
   async listQuarantine(call, { query }) {
-    const page = await call.client.quarantine.list(query)
+    const page = await sharedPage(call, 'quarantine', {}, query, () => call.client.quarantine.list(query))
     return { ...page, items: page.items.filter(({ queue }) => reaches(call.principal, queue)) }
   },
 
@@ -38,7 +39,8 @@ export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
   async listUndecodable(call, { query }) {
     const { limit, cursor, ...filter } = query
     const wanted = { ...defined(narrowed(call, filter)), state: 'undecodable' } as const
-    const page = await call.client.jobs.list(wanted, { limit, cursor })
+    const paging = { limit, cursor }
+    const page = await sharedPage(call, 'jobs', wanted, paging, () => call.client.jobs.list(wanted, paging))
     return { ...page, items: page.items.map((job) => call.views.job(job)) }
   },
 

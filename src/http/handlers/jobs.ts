@@ -6,6 +6,7 @@ import type { jobRoutes } from '../contract/jobs.js'
 import { defined } from '../defined.js'
 import { checkQueue, checkReach, jobFor, narrowed, noJob } from '../scope.js'
 import { actOnIds, beginBulk, overridesOf } from './bulk.js'
+import { sharedPage } from './pages.js'
 import { totalOfDead, totalOfJobs } from './totals.js'
 
 export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
@@ -37,11 +38,11 @@ export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
     const page = { limit, cursor }
     if (isAboutDead) {
       const wanted = { ...filter, tag, reason, cause, error: q }
-      const found = await call.client.dlq.list(defined(wanted), page)
+      const found = await sharedPage(call, 'dlq', wanted, page, () => call.client.dlq.list(defined(wanted), page))
       return { ...found, items: found.items.map((job) => call.views.job(job)), total: await totalOfDead(call, wanted) }
     }
     const wanted = defined({ ...filter, state })
-    const found = await call.client.jobs.list(wanted, page)
+    const found = await sharedPage(call, 'jobs', wanted, page, () => call.client.jobs.list(wanted, page))
     return { ...found, items: found.items.map((job) => call.views.job(job)), total: await totalOfJobs(call, wanted) }
   },
 

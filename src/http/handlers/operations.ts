@@ -2,10 +2,11 @@ import { SpillwayError } from '../../job/errors.js'
 import { acting, type Call, type Handlers, need } from '../call.js'
 import type { operationRoutes } from '../contract/operations.js'
 import { seesOperation } from './bulk.js'
+import { sharedPage } from './pages.js'
 
 export const operationHandlers: Handlers<keyof typeof operationRoutes> = {
   async listOperations(call, { query }) {
-    const page = await call.client.operations.list(query)
+    const page = await sharedPage(call, 'operations', {}, query, () => call.client.operations.list(query))
     return { ...page, items: page.items.filter((it) => seesOperation(call, it)).map((it) => shown(call, it)) }
   },
 

@@ -2,6 +2,7 @@ import type { Call, Handlers } from '../call.js'
 import type { serverRoutes } from '../contract/server.js'
 import { defined } from '../defined.js'
 import { reaches } from '../scope.js'
+import { sharedPage } from './pages.js'
 import { callerOf } from './session.js'
 
 export const serverHandlers: Handlers<keyof typeof serverRoutes> = {
@@ -16,7 +17,8 @@ export const serverHandlers: Handlers<keyof typeof serverRoutes> = {
 
   async listAudit(call, { query }) {
     const { limit, cursor, ...filter } = query
-    const page = await call.client.audit.list(defined(filter), { limit, cursor })
+    const paging = { limit, cursor }
+    const page = await sharedPage(call, 'audit', filter, paging, () => call.client.audit.list(defined(filter), paging))
     const items = page.items.filter((it) => seesEntry(call, it))
     return { ...page, items: items.map((it) => ({ ...it, reason: it.reason && call.views.masker.text(it.reason) })) }
   },

@@ -36,13 +36,15 @@ export const triageHandlers: Handlers<keyof typeof triageRoutes> = {
   resolveCause: async (call, { params, body }) => resolve(call, causeOf(call, params.cause, body), body),
 
   async unreviewedDlq(call, { query }) {
-    return { items: within(call, query.queue, await call.client.dlq.unreviewed(query.queue)) }
+    const all = await call.once('unreviewed', () => call.client.dlq.unreviewed())
+    const { queue } = query
+    return { items: within(call, queue, all).filter((it) => queue === undefined || it.queue === queue) }
   },
   async expiringDlq(call, { query }) {
     return { items: within(call, query.queue, await call.client.dlq.expiring(defined(query))) }
   },
   async cappedDlq(call) {
-    return { items: within(call, undefined, await call.client.dlq.capped()) }
+    return { items: within(call, undefined, await call.once('capped', () => call.client.dlq.capped())) }
   },
 }
 

@@ -5,7 +5,7 @@ import { wholeStore } from '../scope.js'
 
 export const upkeepHandlers: Handlers<keyof typeof upkeepRoutes> = {
   async listDuties(call) {
-    return { items: (await call.client.duties.list()).map((it) => shown(call, it)) }
+    return { items: (await call.once('duties', () => call.client.duties.list())).map((it) => shown(call, it)) }
   },
 
   async pauseDuty(call, { params, body }) {
@@ -19,7 +19,7 @@ export const upkeepHandlers: Handlers<keyof typeof upkeepRoutes> = {
   },
 
   async listRings(call) {
-    return { items: await call.client.rings.list() }
+    return { items: await call.once('rings', () => call.client.rings.list()) }
   },
 
   async setRing(call, { params, body }) {

@@ -7,6 +7,8 @@ import { ASIDE_ROWS, type unservedQueries } from './queries/unserved.js'
 /** What takes longer rests this many times as long. */
 const SHARE = 20
 const REST_MS = 1_000
+/** Between batches of what is set aside, however slow they are. */
+const LONGEST_PAUSE_MS = 3_000
 /** Where there was nothing to set aside it is tried less and less often. */
 const LONGEST_REST_MS = 30_000
 
@@ -154,7 +156,7 @@ export class Passing {
     const endedAt = performance.now()
     this.idleMs = isMore ? REST_MS : Math.min(this.idleMs * 2, LONGEST_REST_MS)
     // A slow batch is one that others have slowed down: no reason to be at it for minutes.
-    const restMs = isMore ? Math.min((endedAt - startedAt) * SHARE, REST_MS) : this.idleMs
+    const restMs = isMore ? Math.min((endedAt - startedAt) * SHARE, LONGEST_PAUSE_MS) : this.idleMs
     this.nextClearAt = endedAt + restMs
     if (!isMore || this.isClosed) return
     clearTimeout(this.timer)

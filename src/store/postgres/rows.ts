@@ -27,6 +27,7 @@ export const SNAPSHOT = [
   'retention',
   'history',
   'payload',
+  'last_entry',
 ] as const
 
 export type SnapshotColumn = (typeof SNAPSHOT)[number]

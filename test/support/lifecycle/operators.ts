@@ -13,8 +13,8 @@ const acts =
     return { id: before.id, before }
   }
 
-/** Running ones are run by a worker. */
-async function made(world: World, state: JobState, seed: JobSeed): Promise<Job> {
+/** A job in a state; running ones are run by a worker. */
+export async function made(world: World, state: JobState, seed: JobSeed): Promise<Job> {
   const counters = { attempt: 1, crashAttempt: 1, maxAttempts: 5 }
   const job = await world.job({ ...counters, ...seed, state: state === 'running' ? 'available' : state })
   if (state === 'running') {
@@ -25,7 +25,7 @@ async function made(world: World, state: JobState, seed: JobSeed): Promise<Job> 
 }
 
 /** How long ago the job ended, for its retention to have lapsed: by the columns of its state. */
-function lapsed(state: JobState): JobSeed {
+export function lapsed(state: JobState): JobSeed {
   if (state === 'archived') return { dlqAt: ago(31 * DAY), retainFrom: ago(31 * DAY) }
   if (state === 'discarded') return { discardedAt: ago(8 * DAY) }
   if (state === 'quarantined' || state === 'undecodable') return { heldAt: ago(2 * DAY) }

@@ -2,7 +2,7 @@ import { sql } from '../../../src/store/postgres/sql.js'
 import { fingerprintOfTest } from '../crashing.js'
 import { ago, type Scenario, type World } from './world.js'
 
-const FINGERPRINT = fingerprintOfTest()
+export const FINGERPRINT = fingerprintOfTest()
 
 /** Jobs of the scenarios have killed so many workers, each alone. */
 const crashedBefore = (world: World, times: number) =>
@@ -13,7 +13,8 @@ const crashedBefore = (world: World, times: number) =>
     [FINGERPRINT, world.queue, times],
   )
 
-const convicted = (world: World) =>
+/** Its fingerprint is quarantined. */
+export const convicted = (world: World) =>
   world.db.run(
     sql<[fingerprint: string, queue: string], []>`
       insert into spillway.quarantine (fingerprint, kind, queue) values ($1, 'test', $2) on conflict do nothing`,

@@ -35,7 +35,8 @@ interface ActionDialogProps<P, R> {
   /** The same on the command line and over HTTP. */
   readonly copy: { readonly cli: string; readonly curl: string }
   readonly onSettled: () => unknown
-  readonly onClose: () => void
+  /** Whether it was done by then. */
+  readonly onClose: (isDone: boolean) => void
 }
 
 /**
@@ -68,7 +69,7 @@ export function ActionDialog<P, R>(props: ActionDialogProps<P, R>) {
       closeOnClickOutside={false}
       closeOnEscape={state.is !== 'acting'}
       withCloseButton={state.is !== 'acting'}
-      onClose={onClose}
+      onClose={() => onClose(state.is === 'done')}
     >
       {state.is === 'done' ? (
         <div className="action-part" role="status">
@@ -106,7 +107,7 @@ export function ActionDialog<P, R>(props: ActionDialogProps<P, R>) {
       <div className="action-foot">
         <CopyAs {...copy} />
         <div className="action-buttons">
-          <Button variant="default" onClick={onClose} disabled={state.is === 'acting'}>
+          <Button variant="default" onClick={() => onClose(state.is === 'done')} disabled={state.is === 'acting'}>
             {state.is === 'done' ? 'Close' : 'Cancel'}
           </Button>
           {state.is !== 'done' && (

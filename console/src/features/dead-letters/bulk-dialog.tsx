@@ -49,7 +49,7 @@ interface BulkDialogProps {
   readonly action: RemovalName
   readonly scope: Scope
   readonly total: Total
-  readonly onClose: () => void
+  readonly onClose: (isDone: boolean) => void
 }
 
 /** Takes dead letters away: exactly those that its preview has shown. */

@@ -69,7 +69,7 @@ const TONES: Readonly<Record<CauseGroup['status'], Tone>> = {
 }
 
 /** How a cause stands with the people who look after it. */
-function StatusMark({ group: { status, unreviewed } }: { group: CauseGroup }) {
+export function StatusMark({ group: { status, unreviewed } }: { group: CauseGroup }) {
   const word = status === 'regressed' ? 'Failed again' : `${status[0]?.toUpperCase()}${status.slice(1)}`
   return (
     <Mark

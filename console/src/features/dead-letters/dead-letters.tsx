@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { Page, Panel } from '../../components/page.js'
 import { Loading, Problem } from '../../components/states.js'
 import { count, counted } from '../../words.js'
+import { CausePanel } from './cause-panel.js'
 import { Causes } from './causes.js'
 import { DlqFilters, filterText } from './filters.js'
 import { depthQuery, groupsQuery } from './queries.js'
@@ -23,7 +24,11 @@ export function DeadLetters() {
       title="Dead letters"
       summary={depth.data && `${count(depth.data.total)} in ${counted(depth.data.queues.length, 'queue')}`}
     >
-      {filter.cause === undefined && <CausesPanel queue={filter.queue} kind={filter.kind} />}
+      {filter.cause === undefined ? (
+        <CausesPanel queue={filter.queue} kind={filter.kind} />
+      ) : (
+        filter.queue !== undefined && <CausePanel queue={filter.queue} cause={filter.cause} />
+      )}
       <Panel title="Rows" summary="newest death first">
         <DlqFilters filter={filter} onChange={(next) => void navigate({ search: next })} />
         <Rows filter={filter} filterText={filterText(filter)} />

@@ -25,7 +25,6 @@ export function PayloadDialog({ id, before, after, onClose }: PayloadDialogProps
   const [then, setThen] = useState<'keep' | 'retry'>('keep')
   const [isUnchecked, setUnchecked] = useState(false)
   const [reason, setReason] = useState('')
-  const [isSaved, setSaved] = useState(false)
   const doesRetry = then === 'retry'
   const payload = parseExactly(after)
   const body = { payload, ...given({ unchecked: isUnchecked || undefined, reason: reason.trim() }) }
@@ -46,11 +45,7 @@ export function PayloadDialog({ id, before, after, onClose }: PayloadDialogProps
       verb={doesRetry ? 'Save and retry' : 'Save'}
       scope={`Dead letter ${id} gets this payload. The one it has is kept as a version.`}
       request={{ id, body, then }}
-      run={async (key) => {
-        const saved = await savePayload(id, body, doesRetry, key)
-        setSaved(true)
-        return saved
-      }}
+      run={(key) => savePayload(id, body, doesRetry, key)}
       done={(saved) => <SavedPayload id={id} saved={saved} />}
       copy={{
         cli: doesRetry ? `${edit} && ${commandOf('dlq', 'retry', id, ...why)}` : edit,
@@ -59,7 +54,7 @@ export function PayloadDialog({ id, before, after, onClose }: PayloadDialogProps
           : put,
       }}
       onSettled={refresh}
-      onClose={() => onClose(isSaved)}
+      onClose={onClose}
     >
       <Suspense fallback={<Loading rows={4} what="Comparing" />}>
         <JsonDiff label="What changes in the payload" before={before} after={after} />

@@ -36,11 +36,20 @@ export function flowQuery(range: FlowRange) {
   })
 }
 
-/** A page of them, newest death first. */
+/** A page of them, newest death first. News alone does not ask again: rows would move under whoever reads them. */
 export function deadLettersQuery(filter: DlqFilter, cursor: string | undefined) {
   return queryOptions({
     queryKey: keys.deadLetters('list', filter, cursor),
-    queryFn: ({ signal }) => ask('listDlq', { query: given({ ...filter, cursor, limit: PAGE }) }, { signal }),
+    queryFn: ({ signal }) => ask('listDlq', { query: given({ ...filter, cursor, limit: PAGE }) as never }, { signal }),
     placeholderData: keepPreviousData,
+    meta: { live: false },
+  })
+}
+
+/** The newest of them and how many there are: what tells that a page is old. */
+export function newestQuery(filter: DlqFilter) {
+  return queryOptions({
+    queryKey: keys.deadLetters('newest', filter),
+    queryFn: ({ signal }) => ask('listDlq', { query: given({ ...filter, limit: 1 }) as never }, { signal }),
   })
 }

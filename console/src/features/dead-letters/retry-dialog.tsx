@@ -12,7 +12,7 @@ import { ScopeText, scopeFlags } from './scope-text.js'
 interface RetryDialogProps {
   readonly scope: Scope
   readonly total: Total
-  readonly onClose: () => void
+  readonly onClose: (isDone: boolean) => void
 }
 
 /** Sends dead letters back to work: exactly those that its preview has shown. */

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { DeadLetter } from '../../api.js'
 import { type Column, DataList } from '../../components/data-list/data-list.js'
 import { Pager } from '../../components/data-list/pager.js'
@@ -11,28 +12,43 @@ import { Moment } from '../../components/moment.js'
 import { Empty, Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { count, spoken } from '../../words.js'
+import { type Scope, scopeOf } from '../operations/bulk.js'
+import { useCaller } from '../session/session.js'
+import { ChangedRows } from './changed-rows.js'
+import { ExportDialog } from './export-dialog.js'
 import { deadLettersQuery } from './queries.js'
 import type { DlqFilter } from './search.js'
-import { SelectionActions } from './selection-actions.js'
+import { type DeadLetterAction, DeadLetterDialog, SelectionActions } from './selection-actions.js'
 import './rows.css'
+
+type Open = 'export' | { readonly action: DeadLetterAction; readonly scope: Scope }
 
 /** Dead letters that match, page by page, and what can be done with them. */
 export function Rows({ filter, filterText }: { filter: DlqFilter; filterText: string | undefined }) {
   const navigate = useNavigate()
   const { cursor } = useSearch({ from: '/dlq' })
   const paging = usePaging()
-  const { data, error, refetch, isPlaceholderData } = useQuery(deadLettersQuery(filter, cursor))
+  const { data, error, refetch, isPlaceholderData, dataUpdatedAt } = useQuery(deadLettersQuery(filter, cursor))
+  const { may } = useCaller()
+  const [open, setOpen] = useState<Open>()
   const selection = useSelection(JSON.stringify(filter))
   useLeaveEmptyPage(paging, data?.items.length === 0 && data.partial !== true && !isPlaceholderData)
   if (data === undefined) return error === null ? <Loading rows={10} /> : <Problem error={error} onRetry={refetch} />
   const { items, total, partial } = data
+  const close = () => setOpen(undefined)
+  const actOn = (action: DeadLetterAction) => (job: DeadLetter) =>
+    // What is chosen goes before the row the keyboard is on.
+    setOpen({ action, scope: selection.isEmpty ? { ids: [job.id] } : scopeOf(selection, filter) })
   const clear = () => void navigate({ to: '/dlq', search: {} })
   return (
     <div aria-busy={isPlaceholderData}>
       {error !== null && <Problem error={error} onRetry={refetch} isSmall />}
       <SelectionBar selection={selection} noun="dead letter" total={total} filterText={filterText}>
-        <SelectionActions selection={selection} filter={filter} total={total} />
+        <SelectionActions scope={scopeOf(selection, filter)} total={total} onDone={selection.clear} />
       </SelectionBar>
+      {!isPlaceholderData && (
+        <ChangedRows filter={filter} page={data} at={dataUpdatedAt} isFirst={cursor === undefined} />
+      )}
       {items.length === 0 && partial !== true ? (
         <Empty title={filterText === undefined ? 'No dead letters' : 'No dead letter matches'}>
           {filterText === undefined ? (
@@ -51,10 +67,23 @@ export function Rows({ filter, filterText }: { filter: DlqFilter; filterText: st
           rowName={({ id }) => `dead letter ${id}`}
           columns={COLUMNS}
           selection={selection}
+          keys={[
+            ...(may('retry') ? [{ key: 'r', label: 'Retry what is selected, or the row', run: actOn('retry') }] : []),
+            ...(may('operate') ? [{ key: 'd', label: 'Discard it', run: actOn('discard') }] : []),
+          ]}
           onOpen={({ id }) => void navigate({ to: '/dlq/$id', params: { id } })}
         />
       )}
       <Pager paging={paging} shown={items.length} total={total} cursor={data.cursor} isPartial={partial} />
+      {may('payload:read') && items.length > 0 && (
+        <div className="rows-foot">
+          <Button size="compact-sm" variant="subtle" onClick={() => setOpen('export')}>
+            Export all that match …
+          </Button>
+        </div>
+      )}
+      {open === 'export' && <ExportDialog filter={filter} total={total} onClose={close} />}
+      {open !== undefined && open !== 'export' && <DeadLetterDialog {...open} total={total} onClose={close} />}
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { keys } from '../../keys.js'
 import { ask } from '../../server.js'
 
 const PAGE = 50
+const ROWS = 1_000
 const MOVING_MS = 1_000
 
 /** Bulk work, newest first. */
@@ -31,7 +32,7 @@ export function operationRowsQuery(id: string, cursor: string | undefined) {
   return queryOptions({
     queryKey: keys.operations('rows', id, cursor),
     queryFn: ({ signal }) =>
-      ask('operationRows', { params: { id }, query: given({ cursor, limit: PAGE }) }, { signal }),
+      ask('operationRows', { params: { id }, query: given({ cursor, limit: ROWS }) }, { signal }),
     placeholderData: keepPreviousData,
   })
 }

@@ -3,6 +3,7 @@ import { columns, moved } from '../rows.js'
 import { Columns, Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 import { PLACES } from './check.js'
 import { Conditions } from './conditions.js'
+import { wholeHistory, withEntry } from './history.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
 import { MARK_COLUMNS } from './triage-marks.js'
@@ -66,7 +67,7 @@ export function archiveQueries(schema: string) {
   const row = (ended: Fragment, isWhole: Fragment) => fragment`
              job.why, date_part('epoch', job.archived_at) * 1000, date_part('epoch', job.keep_until) * 1000, ${exact('job.archived_at')},
              ${ended},
-             case when ${isWhole} then job.payload end, case when ${isWhole} then array_to_json(job.history) end,
+             case when ${isWhole} then job.payload end, case when ${isWhole} then array_to_json(${new Fragment(wholeHistory('job'))}) end,
              case when ${isWhole} then job.result end, case when ${isWhole} then job.progress end, job.origin_id,
              ${new Columns([jobColumns('job').quoted.replace('job.finalized_at', 'job.ended_at')])}`
 
@@ -180,9 +181,13 @@ export function archiveQueries(schema: string) {
         select ${moved(
           'r',
           {
-            history: `${table('append_history').quoted}(r.history, json_build_object('type', 'restored', 'at', ${isoTime('now()').quoted},
+            ...withEntry(
+              schema,
+              'r',
+              `json_build_object('type', 'restored', 'at', ${isoTime('now()').quoted},
               'started_at', null, 'generation', r.generation, 'attempt', r.attempt, 'lease_id', null, 'worker', null,
-              'by', $2::text, 'why', $3::text, 'operation', null)::text)`,
+              'by', $2::text, 'why', $3::text, 'operation', null)::text`,
+            ),
           },
           'r.died_at',
           'r.why_dead',

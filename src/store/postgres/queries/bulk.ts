@@ -3,6 +3,7 @@ import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { Conditions } from './conditions.js'
 import { heldBinQueries } from './held-bin.js'
+import { newestEntry, withEntry } from './history.js'
 import { quarantinedNow } from './quarantine.js'
 import { deadColumns, redriven } from './redriven.js'
 import { countOf, namedWindow, newerOf, type WindowRequest, windowOf } from './selection.js'
@@ -61,6 +62,7 @@ export function bulkQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
   const places = sources(schema)
   const { dead, failed } = places
+  const newest = (alias: string) => new Fragment(newestEntry(alias))
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
 
@@ -304,7 +306,7 @@ export function bulkQueries(schema: string) {
         select ${moved(
           'g',
           {
-            history: `${table('append_history').quoted}(g.history, ${entry})`,
+            ...withEntry(schema, 'g', entry),
             last_operation: where.value(act.operation, 'bigint').quoted,
           },
           'now()',
@@ -357,21 +359,21 @@ export function bulkQueries(schema: string) {
       [read: string, last: string | null, ids: string | null]
     >`
       with here as materialized (
-        select r.tableoid as part, r.ctid as at, r.id, r.history, r.run_lease
+        select r.tableoid as part, r.ctid as at, r.id, ${newest('r')} as retried, r.run_lease
           from ${table('ready_entries')} r
          where r.last_operation = $1::bigint and r.id > $2::bigint
          order by r.id limit $3
            for update skip locked
       ),
       there as materialized (
-        select d.tableoid as part, d.ctid as at, d.id, d.history, d.run_lease
+        select d.tableoid as part, d.ctid as at, d.id, ${newest('d')} as retried, d.run_lease
           from ${table('deferred_jobs')} d
          where d.last_operation = $1::bigint and d.id > $2::bigint
          order by d.id limit $3
            for update skip locked
       ),
       looked as materialized (
-        select *, history[cardinality(history)] as retried
+        select *
           from (select * from here union all select * from there) as both_planes
          order by id limit $3
       ),
@@ -392,7 +394,7 @@ export function bulkQueries(schema: string) {
         returning ${moved('r')}
       ),
       gone as materialized (
-        select f.*, history[cardinality(history)] as retried, history[cardinality(history)] -> 'before' as before
+        select f.*, ${newest('f')} as retried, ${newest('f')} -> 'before' as before
           from (select * from from_ready union all select * from from_deferred) as f
       ),
       freed as (
@@ -401,7 +403,7 @@ export function bulkQueries(schema: string) {
       ),
       ruled as materialized (
         select ${moved('g', {
-          attempt: "(g.before ->> 'attempt')::integer as attempt",
+          attempt: "(g.retried ->> 'attempt')::integer as attempt",
           crash_attempt: "(g.before ->> 'crash_attempt')::integer as crash_attempt",
           charge_base: "(g.before ->> 'charge_base')::integer as charge_base",
           run_lease: "(g.before ->> 'run_lease')::integer as run_lease",
@@ -414,14 +416,18 @@ export function bulkQueries(schema: string) {
           last_operation: "(g.before ->> 'last_operation')::bigint as last_operation",
           generation: 'g.generation - 1 as generation',
           payload: "coalesce(g.retried -> 'payload_before', g.payload) as payload",
-          history: `${table('append_history').quoted}(g.history, json_build_object('type', 'undone',
+          ...withEntry(
+            schema,
+            'g',
+            `json_build_object('type', 'undone',
             'at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'started_at', null,
             'generation', g.generation, 'attempt', g.attempt, 'lease_id', null, 'worker', null,
-            'by', $4::text, 'why', null, 'operation', $1::bigint::text)::text) as history`,
-        })}, g.retried ->> 'reason' as dlq_reason, (g.before ->> 'dlq_at')::timestamptz as dlq_at,
+            'by', $4::text, 'why', null, 'operation', $1::bigint::text)::text`,
+          ),
+        })}, g.retried ->> 'reason' as dlq_reason, (g.retried ->> 'dlq_at')::timestamptz as dlq_at,
                (g.retried ->> 'original_run_lease')::integer as original_run_lease, g.before ->> 'cause' as cause,
                g.before ->> 'error_class' as error_class, g.before ->> 'error_message' as error_message,
-               (g.before ->> 'lease_id')::bigint as lease_id, (g.before ->> 'started_at')::timestamptz as started_at,
+               (g.retried ->> 'lease_id')::bigint as lease_id, (g.before ->> 'started_at')::timestamptz as started_at,
                case when json_typeof(g.retried -> 'progress') <> 'null' then g.retried -> 'progress' end as progress
           from gone g
       ),

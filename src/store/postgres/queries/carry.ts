@@ -1,6 +1,7 @@
 import { columns, moved } from '../rows.js'
 import { Columns, Fragment, fragment, Identifier, join, sql } from '../sql.js'
 import { PLACES } from './check.js'
+import { addedTo, wholeHistory } from './history.js'
 import { isoTime } from './iso-time.js'
 
 /** What a line of an export says, in this order; what stands under `JSON` goes there as it is stored. */
@@ -43,10 +44,10 @@ export function carryQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
   const ids = table('job_ids')
   const time = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-  const asText = { tags: 'array_to_json(tags)', history: "coalesce(array_to_json(history), '[]'::json)" } as Record<
-    string,
-    string
-  >
+  const asText = {
+    tags: 'array_to_json(tags)',
+    history: `coalesce(array_to_json(${wholeHistory('d')}), '[]'::json)`,
+  } as Record<string, string>
   const exported = new Columns([
     ...CARRIED.TEXT,
     ...CARRIED.NUMBER,
@@ -57,15 +58,20 @@ export function carryQueries(schema: string) {
     id: 'p.id',
     release_id: 'null::bigint',
     last_operation: 'null::bigint',
-    history: `${table('append_history').quoted}(r.history, json_build_object('type', 'imported', 'at', ${isoTime('now()').quoted},
+    last_entry: 'null::text',
+    history: addedTo(
+      schema,
+      'r.history',
+      `json_build_object('type', 'imported', 'at', ${isoTime('now()').quoted},
         'started_at', null, 'generation', r.generation, 'attempt', r.attempt, 'lease_id', null, 'worker', null,
-        'by', $2::text, 'why', $3::text, 'operation', null)::text)`,
+        'by', $2::text, 'why', $3::text, 'operation', null)::text`,
+    ),
   })
 
   return {
     /** Dead letters whole, in no order. Index: primary key. At most a page. */
     exported: sql<[ids: readonly string[]], ExportedRow>`
-      select ${exported} from ${table('dlq_entries')} where id = any ($1::bigint[])`,
+      select ${exported} from ${table('dlq_entries')} d where id = any ($1::bigint[])`,
 
     /**
      * Makes the ids that will be given out higher than one that comes from elsewhere. A million is left between, so that

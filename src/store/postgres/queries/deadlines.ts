@@ -1,6 +1,7 @@
 import type { SweptRow } from '../dead-row.js'
 import { columns, moved } from '../rows.js'
-import { fragment, Identifier, sql } from '../sql.js'
+import { Fragment, fragment, Identifier, sql } from '../sql.js'
+import { wholeHistory, withEntry } from './history.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
 import { leftToWorkers, takenAs } from './served.js'
@@ -10,7 +11,6 @@ export function deadlineQueries(schema: string) {
   const ready = table('ready_entries')
   const deferred = table('deferred_jobs')
   const waiting = table('waiting_jobs')
-  const append = table('append_history').quoted
   const left = leftToWorkers(schema)
   const isOurs = fragment`deadline <= now() and ${takenAs('j')} <> all (${left})`
   const isLeft = fragment`deadline <= now() and ${takenAs('j')} = any (${left})`
@@ -73,14 +73,14 @@ export function deadlineQueries(schema: string) {
       dead as (
         insert into ${table('dlq_entries')}
                (${columns('dlq_at', 'dlq_reason', 'original_run_lease', 'cause', 'error_class', 'error_message', 'dlq_xid', 'retain_from', 'lease_id', 'started_at', 'progress')})
-        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, 'now()', "'deadline_exceeded'", 't.run_lease', 't.cause', "'DeadlineExceeded'", 't.message', 'pg_current_xact_id()', 'now()', 't.lease_id', 't.started_at', 't.progress')}
+        select ${moved('t', { handbacks: '0', ...withEntry(schema, 't', 't.entry') }, 'now()', "'deadline_exceeded'", 't.run_lease', 't.cause', "'DeadlineExceeded'", 't.message', 'pg_current_xact_id()', 'now()', 't.lease_id', 't.started_at', 't.progress')}
           from told t
          where t.dlq_enabled
       ),
       failed as (
         insert into ${table('terminal_entries')}
                (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'failed_xid', 'reason', 'cause', 'error_class', 'error_message', 'progress')})
-        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 't.lease_id', 'pg_current_xact_id()', "'deadline_exceeded'", 't.cause', "'DeadlineExceeded'", 't.message', 't.progress')}
+        select ${moved('t', { handbacks: '0', ...withEntry(schema, 't', 't.entry') }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 't.lease_id', 'pg_current_xact_id()', "'deadline_exceeded'", 't.cause', "'DeadlineExceeded'", 't.message', 't.progress')}
           from told t
          where not t.dlq_enabled and coalesce(t.keep_ms, 1) > 0
       ),
@@ -130,10 +130,10 @@ ${expired}
     /** The same, answering what died: one row each. */
     expireTelling: sql<[limit: number], SweptRow>`
 ${expired}
-      select ${jobColumns('job')}, job.payload, array_to_json(job.history), null::json, job.progress, job.origin_id
+      select ${jobColumns('job')}, job.payload, array_to_json(${new Fragment(wholeHistory('job'))}), null::json, job.progress, job.origin_id
         from (select ${moved(
           't',
-          { handbacks: '0 as handbacks', history: `${append}(t.history, t.entry) as history` },
+          { handbacks: '0 as handbacks', ...withEntry(schema, 't', 't.entry') },
           went,
           't.started_at',
           'now() as finalized_at',

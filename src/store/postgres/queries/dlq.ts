@@ -30,7 +30,7 @@ export type DlqRow = [...JobRow, at: string]
 export type DlqHitRow = [...DlqRow, endAt: string | null, endId: string | null, full: 't' | 'f']
 
 /** How many rows one search through messages looks at. */
-const SEARCH_ROWS = 10_000
+const SEARCH_ROWS = 5_000
 /** Searches that match more causes look at messages instead. */
 export const SEARCH_CAUSES = 200
 
@@ -94,7 +94,7 @@ export function dlqQueries(schema: string) {
     },
 
     /**
-     * Looks for a text in the messages of the next 10,000 rows, and says where it stopped.
+     * Looks for a text in the messages of the next 5,000 rows, and says where it stopped.
      *
      * Index: that of the filters, else dlq_recent.
      */

@@ -1,5 +1,6 @@
 import type { JobState } from '../../../job/states.js'
 import { Fragment, fragment, Identifier, join, sql } from '../sql.js'
+import { entryAdded } from './history.js'
 import { isoTime } from './iso-time.js'
 import type { ActParams } from './operate.js'
 
@@ -20,13 +21,16 @@ const EDITABLE = [
 
 export function editQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
-  const append = table('append_history').quoted
   const versions = table('payload_versions')
   const audit = fragment`insert into ${table('audit_log')} (actor, action, target, reason, result, request_id)`
   const edited = (row: string, lease: string, more: string) =>
-    `${append}(${row}.history, json_build_object('type', 'edited', 'at', ${isoTime('now()').quoted}, 'started_at', null,
+    entryAdded(
+      schema,
+      row,
+      `json_build_object('type', 'edited', 'at', ${isoTime('now()').quoted}, 'started_at', null,
         'generation', ${row}.generation, 'attempt', ${row}.attempt, 'lease_id', (${lease})::text, 'worker', null,
-        'by', $2::text, 'why', $3::text, ${more})::text)`
+        'by', $2::text, 'why', $3::text, ${more})::text`,
+    )
   const found = (place: string) => new Identifier(`found_in_${place}`)
   const done = (place: string) => new Identifier(`done_in_${place}`)
 
@@ -63,7 +67,7 @@ export function editQueries(schema: string) {
       ${done(place)} as (
         update ${table(place)} j
            set payload = $6::json,
-               history = ${new Fragment(edited('j', lease, "'changed', json_build_array('payload'), 'version', f.last + case when f.same then 1 else 2 end"))}${new Fragment(also)}
+               ${new Fragment(edited('j', lease, "'changed', json_build_array('payload'), 'version', f.last + case when f.same then 1 else 2 end"))}${new Fragment(also)}
           from numbered_${new Fragment(place)} f
          where j.id = f.id
         returning j.id, f.state, f.created_at, f.old, f.last, f.same
@@ -107,7 +111,7 @@ export function editQueries(schema: string) {
       with in_ready as (
         update ${table('ready_entries')} j
            set priority = coalesce($6::smallint, j.priority), queue = coalesce($7::text, j.queue),
-               history = ${new Fragment(edited('j', 'null::bigint', "'changed', $8::json"))}
+               ${new Fragment(edited('j', 'null::bigint', "'changed', $8::json"))}
          where j.id = $1::bigint
         returning j.id, 'available' as state, j.priority, j.queue, j.position
       ),
@@ -116,7 +120,7 @@ export function editQueries(schema: string) {
            set priority = coalesce($6::smallint, j.priority), queue = coalesce($7::text, j.queue),
                -- One set aside, because nobody served it where it was, is looked at again at once.
                due_at = case when j.state = 'available' then now() else j.due_at end,
-               history = ${new Fragment(edited('j', 'null::bigint', "'changed', $8::json"))}
+               ${new Fragment(edited('j', 'null::bigint', "'changed', $8::json"))}
          where j.id = $1::bigint
         returning j.id, j.state, j.priority, j.queue, null::bigint as position
       ),

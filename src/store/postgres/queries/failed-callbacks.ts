@@ -2,6 +2,7 @@ import type { SweptRow } from '../dead-row.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, sql } from '../sql.js'
 import type { AnsweredRow } from './callbacks.js'
+import { wholeHistory, withEntry } from './history.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
 import { leftToWorkers, takenAs } from './served.js'
@@ -130,7 +131,7 @@ export function failedCallbackQueries(schema: string) {
       [timedOut: string, nextInMs: string | null, ...SweptRow] | [timedOut: string, nextInMs: string | null, id: null]
     >`
       with ${timingOut}
-      select summary.timed_out, summary.next_in_ms, ${jobColumns('job')}, job.payload, array_to_json(job.history), null::json,
+      select summary.timed_out, summary.next_in_ms, ${jobColumns('job')}, job.payload, array_to_json(${new Fragment(wholeHistory('job'))}), null::json,
              job.progress, job.origin_id
         from (select ${timedOut} where (select count(*) from told) >= 0) as summary(timed_out, next_in_ms)
         left join (select ${moved(
@@ -138,7 +139,7 @@ export function failedCallbackQueries(schema: string) {
           {
             attempt: 'r.attempt + 1 as attempt',
             handbacks: '0 as handbacks',
-            history: `${new Identifier(schema, 'append_history').quoted}(r.history, r.entry) as history`,
+            ...withEntry(schema, 'r', 'r.entry'),
           },
           'r.state',
           'r.started_at',
@@ -160,8 +161,7 @@ export function failedCallbackQueries(schema: string) {
 
 function failing(schema: string, it: Failing): Fragment {
   const table = (name: string) => new Identifier(schema, name)
-  const history = `${table('append_history').quoted}(r.history, r.entry)`
-  const changed = { attempt: 'r.attempt + 1', handbacks: '0', history }
+  const changed = { attempt: 'r.attempt + 1', handbacks: '0', ...withEntry(schema, 'r', 'r.entry') }
   const exhausted = fragment`g.attempt + 1 >= g.max_attempts
                or g.attempt + g.crash_attempt + 1 - g.charge_base
                     >= g.max_attempts + coalesce((q.policy ->> 'crashLimit')::integer, 3)`

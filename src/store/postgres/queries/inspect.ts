@@ -2,6 +2,7 @@ import type { JobState } from '../../../job/states.js'
 import type { JobDetail, JobRow } from '../job-row.js'
 import { Columns, Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
 import { Conditions } from './conditions.js'
+import { wholeHistory } from './history.js'
 
 /** A table that holds jobs, and where it says what the snapshot does not. */
 interface Place {
@@ -116,7 +117,7 @@ export function inspectQueries(schema: string) {
      */
     job: sql<[id: string, payload: boolean], [...JobRow, ...JobDetail]>`
       select ${jobColumns('job')},
-             case when $2::boolean then job.payload end, array_to_json(job.history), job.result,
+             case when $2::boolean then job.payload end, array_to_json(${new Fragment(wholeHistory('job'))}), job.result,
              coalesce(job.progress, (select s.progress from ${table('attempt_state')} s
                                       where s.job_id = job.id and s.lease_id = job.lease_id)),
              job.origin_id
@@ -245,6 +246,7 @@ function detailOf(place: Place): Columns {
     summaryOf(place).quoted,
     'j.payload',
     'j.history',
+    'j.last_entry',
     'j.origin_id',
     `${result} as result`,
     `${progress} as progress`,

@@ -1,6 +1,7 @@
 import type { JobState } from '../../../job/states.js'
 import { columns, moved } from '../rows.js'
 import { fragment, Identifier, join, sql } from '../sql.js'
+import { withEntry } from './history.js'
 import { isoTime } from './iso-time.js'
 import type { ActParams } from './operate.js'
 
@@ -24,9 +25,13 @@ const FROM = [
 
 export function killQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
-  const killed = `${table('append_history').quoted}(r.history, json_build_object('type', 'killed', 'at', ${isoTime('now()').quoted},
+  const killed = withEntry(
+    schema,
+    'r',
+    `json_build_object('type', 'killed', 'at', ${isoTime('now()').quoted},
       'started_at', ${isoTime('r.started_at').quoted}, 'generation', r.generation, 'attempt', r.attempt,
-      'lease_id', r.lease_id::text, 'worker', null, 'by', $2::text, 'why', $3::text, 'reason', $6::text)::text)`
+      'lease_id', r.lease_id::text, 'worker', null, 'by', $2::text, 'why', $3::text, 'reason', $6::text)::text`,
+  )
 
   return {
     /**
@@ -73,14 +78,14 @@ export function killQueries(schema: string) {
       dead as (
         insert into ${table('dlq_entries')}
                (${columns('dlq_at', 'dlq_reason', 'original_run_lease', 'cause', 'dlq_xid', 'retain_from', 'lease_id', 'started_at', 'progress')})
-        select ${moved('r', { handbacks: '0', history: killed }, 'now()', '$6::text', 'r.run_lease', 'r.cause', 'pg_current_xact_id()', 'now()', 'r.lease_id', 'r.started_at', 'r.progress')}
+        select ${moved('r', { handbacks: '0', ...killed }, 'now()', '$6::text', 'r.run_lease', 'r.cause', 'pg_current_xact_id()', 'now()', 'r.lease_id', 'r.started_at', 'r.progress')}
           from ruled r
          where r.dlq_enabled
       ),
       failed as (
         insert into ${table('terminal_entries')}
                (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'failed_xid', 'reason', 'cause', 'progress')})
-        select ${moved('r', { handbacks: '0', history: killed }, "'failed'", `${table('retention_class').quoted}(r.keep_ms)`, 'now()', 'r.started_at', 'r.lease_id', 'pg_current_xact_id()', '$6::text', 'r.cause', 'r.progress')}
+        select ${moved('r', { handbacks: '0', ...killed }, "'failed'", `${table('retention_class').quoted}(r.keep_ms)`, 'now()', 'r.started_at', 'r.lease_id', 'pg_current_xact_id()', '$6::text', 'r.cause', 'r.progress')}
           from ruled r
          where not r.dlq_enabled and coalesce(r.keep_ms, 1) > 0
       ),

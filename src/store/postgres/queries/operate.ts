@@ -1,6 +1,7 @@
 import type { JobState } from '../../../job/states.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, join, sql } from '../sql.js'
+import { withEntry } from './history.js'
 
 export type ActParams = [actor: string, reason: string | null, requestId: string | null, channel: string]
 
@@ -9,7 +10,6 @@ export type MovedRow = [state: JobState | 'gone', notified: string | null]
 /** Actions on one job by its id. Each is one statement: the move, what goes with it, its audit row and its notice. */
 export function operateQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
-  const append = table('append_history').quoted
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
   const audit = fragment`insert into ${table('audit_log')} (actor, action, target, reason, result, request_id)`
@@ -91,7 +91,7 @@ export function operateQueries(schema: string) {
                (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'lease_id', 'handler_running', 'reason', 'progress')})
         select ${moved(
           'g',
-          { history: `${append}(g.history, ${cancelledEntry})` },
+          { ...withEntry(schema, 'g', cancelledEntry) },
           "'cancelled'",
           `${table('retention_class').quoted}(g.keep_ms)`,
           'now()',

@@ -1,6 +1,7 @@
 import type { BlockedRow } from '../job-row.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, sql } from '../sql.js'
+import { withEntry } from './history.js'
 import { isoTime } from './iso-time.js'
 import type { ActParams } from './operate.js'
 
@@ -50,7 +51,6 @@ export function quarantineQueries(schema: string) {
   const quarantine = table('quarantine')
   const held = table('held_entries')
   const crashes = table('crashes')
-  const append = table('append_history').quoted
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
   const ms = (column: string) => new Fragment(`date_part('epoch', ${column}) * 1000`)
@@ -64,9 +64,13 @@ export function quarantineQueries(schema: string) {
         charge_base: 'g.attempt',
         handbacks: '0',
         run_at: 'least(g.run_at, now())',
-        history: `${append}(g.history, json_build_object('type', 'released', 'at', ${isoTime('now()').quoted}, 'started_at', null,
+        ...withEntry(
+          schema,
+          'g',
+          `json_build_object('type', 'released', 'at', ${isoTime('now()').quoted}, 'started_at', null,
             'generation', g.generation, 'attempt', g.attempt, 'lease_id', g.lease_id::text, 'worker', null,
-            'by', ${by}, 'why', ${why}, 'release_id', (${release})::text)::text)`,
+            'by', ${by}, 'why', ${why}, 'release_id', (${release})::text)::text`,
+        ),
       },
       position,
       head,

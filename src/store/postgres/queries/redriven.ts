@@ -1,5 +1,6 @@
 import type { SnapshotColumn } from '../rows.js'
 import { Identifier } from '../sql.js'
+import { withEntryBeside } from './history.js'
 import { iso } from './operate.js'
 
 /** The largest payload that a retry with another one keeps in the history. */
@@ -35,21 +36,24 @@ export function redriven(schema: string, terms: RedriveTerms) {
   const crashAttempt = `(case when ${budget} = 'keep' then g.crash_attempt else 0 end)`
   const runLease = `(case when ${budget} = 'fresh' then 0 else g.run_lease end)`
   const maxAttempts = `coalesce(${terms.maxAttempts}, g.max_attempts)`
-  // Written by hand: json_build_object looks up the type of every value anew, which costs more than moving the row.
+  // Written by hand: json_build_object looks up the type of every value anew, which costs more than moving the row. What
+  // the entry says itself is not said again under `before`.
   const json = (value: string) => `coalesce(to_json(${value})::text, 'null')`
   const same = `(select '{"type":"retried","at":"' || ${iso('now()')} || '","started_at":null,"worker":null,"by":' || ${json(terms.by)}
       || ',"why":' || ${json(terms.why)} || ',"operation":' || ${json(`(${terms.operation})::text`)})`
-  const before = `'{"state":"' || g.from_state || '","attempt":' || g.attempt || ',"crash_attempt":' || g.crash_attempt
-      || ',"charge_base":' || g.charge_base || ',"run_lease":' || g.run_lease || ',"max_attempts":' || g.max_attempts
-      || ',"deadline":' || ${json('g.deadline')} || ',"queue":' || to_json(g.queue) || ',"priority":' || g.priority
-      || ',"run_at":' || to_json(g.run_at) || ',"dlq_at":' || ${json('g.dlq_at')} || ',"cause":' || ${json('g.cause')}
-      || ',"error_class":' || ${json('g.error_class')} || ',"error_message":' || ${json('g.error_message')}
-      || ',"lease_id":' || ${json('g.lease_id::text')} || ',"started_at":' || ${json('g.started_at')}
-      || ',"release_id":' || ${json('g.release_id::text')} || ',"last_operation":' || ${json('g.last_operation::text')} || '}'`
-  const entry = `${same} || ',"generation":' || g.generation || ',"attempt":' || g.attempt || ',"lease_id":' || ${json('g.lease_id::text')}
-      || ',"reason":' || ${json('g.reason')} || ',"dlq_at":' || coalesce('"' || ${iso('g.dlq_at')} || '"', 'null')
-      || ',"original_run_lease":' || g.original_run_lease || ',"progress":' || coalesce(g.progress::text, 'null')
-      || ',"run_lease":' || ${runLease} || ',"before":' || ${before} || '}'`
+  const digits = (value: string) => `coalesce('"' || ${value} || '"', 'null')`
+  const set = (name: string, value: string) => `coalesce(',"${name}":' || ${value}, '')`
+  // In groups, because each || copies all that stands before it.
+  const before = `('{"state":"' || g.from_state || '","crash_attempt":' || g.crash_attempt || ',"charge_base":' || g.charge_base)
+      || (',"run_lease":' || g.run_lease || ',"max_attempts":' || g.max_attempts || ',"queue":' || to_json(g.queue))
+      || (',"priority":' || g.priority || ',"run_at":' || to_json(g.run_at) || ${set('deadline', 'to_json(g.deadline)')})
+      || (${set('cause', 'to_json(g.cause)')} || ${set('error_class', 'to_json(g.error_class)')})
+      || (${set('error_message', 'to_json(g.error_message)')} || ${set('started_at', 'to_json(g.started_at)')})
+      || (${set('release_id', 'g.release_id')} || ${set('last_operation', 'g.last_operation')} || '}')`
+  const entry = `(${same} || (',"generation":' || g.generation || ',"attempt":' || g.attempt || ',"lease_id":' || ${digits('g.lease_id')}))
+      || ((',"reason":' || ${json('g.reason')} || ',"dlq_at":' || ${json('g.dlq_at')})
+      || (',"original_run_lease":' || g.original_run_lease || ',"progress":' || coalesce(g.progress::text, 'null')))
+      || (',"run_lease":' || ${runLease} || ',"before":') || (${before}) || '}'`
   const payloadBefore = `case when octet_length(g.payload::text) <= ${KEPT_PAYLOAD_BYTES} then g.payload::text
       else '{"spillway_omitted":"too large"}' end`
   const entryWithPayload =
@@ -73,7 +77,7 @@ export function redriven(schema: string, terms: RedriveTerms) {
     priority: `coalesce(${terms.priority}, g.priority) as priority`,
     handbacks: '0::smallint as handbacks',
     queue: `coalesce(${terms.queue}, g.queue) as queue`,
-    history: `${table('append_history')}(g.history, ${entryWithPayload}) as history`,
+    ...withEntryBeside(schema, 'g', entryWithPayload),
     payload: terms.payload === null ? 'g.payload' : `coalesce(${terms.payload}, g.payload) as payload`,
   }
 

@@ -2,6 +2,7 @@ import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, join, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 import { noticesOfHeld } from './held.js'
+import { withEntry } from './history.js'
 import { isoTime } from './iso-time.js'
 
 export type LostRow = [ended: string, registrations: string]
@@ -16,7 +17,6 @@ export function rescueQueries(schema: string) {
   const leases = table('leases')
   const crashes = table('crashes')
   const quarantine = table('quarantine')
-  const append = table('append_history').quoted
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
   const dueAt = "now() + least(5000 * 2 ^ least(r.crash_attempt, 20), 3600000) * interval '1 millisecond'"
 
@@ -80,7 +80,8 @@ export function rescueQueries(schema: string) {
      * The verdict is about fingerprints: a job that was alone in its process when that died, and whose fingerprint then
      * has as many open crashes as the limit says, convicts it. Those of registrations of one host that were alive at the
      * same time and fell silent within $5 ms of each other count once. A job that used up all its starts is held by
-     * itself. A registration is on disk before its first claim, so one that is missing has ended; of one that nobody
+     * itself. A job that was cancelled, and of which the process was not told any more, was company: it may be the one. A
+     * registration is on disk before its first claim, so one that is missing has ended; of one that nobody
      * remembers it is not known who else was there, so it convicts nobody.
      *
      * Index: leases_N_lease, leases_N_id, crashes_open. Locks: skips leases that are just being settled. No row back:
@@ -104,7 +105,8 @@ export function rescueQueries(schema: string) {
                and (select count(*)
                       from unnest(process.registrations) as s(registration)
                       join ${leases} l on l.lease_id between s.registration << 36 and (s.registration << 36) | 68719476735) = 1
-               and not exists (select from ${crashes} c where c.registration = any (process.registrations)) as alone
+               and not exists (select from ${crashes} c where c.registration = any (process.registrations))
+               and not exists (select from ${table('aborts')} a where a.registration = any (process.registrations)) as alone
           from (select distinct lease_id >> 36 as registration from lost) as r
           left join ${ended} e on e.registration = r.registration
          cross join lateral (
@@ -217,7 +219,7 @@ export function rescueQueries(schema: string) {
             crash_attempt: 'r.crash_attempt + 1',
             handbacks: '0',
             run_at: dueAt,
-            history: `${append}(r.history, r.entry)`,
+            ...withEntry(schema, 'r', 'r.entry'),
           },
           "'retryable'",
           dueAt,
@@ -235,7 +237,7 @@ export function rescueQueries(schema: string) {
             release_id: 'null::bigint',
             crash_attempt: "r.crash_attempt + case when r.verdict = 'handed_back' then 0 else 1 end",
             handbacks: "case r.verdict when 'handed_back' then r.handbacks + 1 else 0 end",
-            history: `${append}(r.history, r.entry)`,
+            ...withEntry(schema, 'r', 'r.entry'),
           },
           "'quarantined'",
           'now()',

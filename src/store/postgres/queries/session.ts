@@ -2,6 +2,7 @@ import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, sql } from '../sql.js'
 import { claimQueries, type HeadRow } from './claim.js'
 import { noticesOfHeld } from './held.js'
+import { withEntry } from './history.js'
 
 export type WorkerParams = [
   name: string,
@@ -38,7 +39,6 @@ export function sessionQueries(schema: string) {
   const control = new Identifier(schema, 'control')
   const attempts = new Identifier(schema, 'attempt_state')
   const head = fragment`(select head from ${new Identifier(schema, 'ring_state')} where ring = 'ready')`
-  const append = new Identifier(schema, 'append_history')
 
   return {
     /**
@@ -113,7 +113,11 @@ export function sessionQueries(schema: string) {
         select ${moved(
           'g',
           {
-            history: `${append.quoted}(g.history, json_build_object('type', 'handed_back', 'at', now(), 'generation', g.generation, 'attempt', g.attempt, 'handbacks', g.handbacks)::text)`,
+            ...withEntry(
+              schema,
+              'g',
+              `json_build_object('type', 'handed_back', 'at', now(), 'generation', g.generation, 'attempt', g.attempt, 'handbacks', g.handbacks)::text`,
+            ),
           },
           "'quarantined'",
           'now()',

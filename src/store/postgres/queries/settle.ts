@@ -2,6 +2,7 @@ import { columns, leading, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 import { noticesOfHeld } from './held.js'
+import { entryAdded, withEntry } from './history.js'
 
 /** Texts joined by U+001F, a missing one as U+001E. */
 type Texts = string
@@ -90,12 +91,12 @@ export function settleQueries(schema: string) {
     /** Says in the history of a death just written what could not be done along with it. */
     noteDeath: sql<[id: string, leaseId: string, entry: string], []>`
       with archived as (
-        update ${new Identifier(schema, 'dlq_entries')}
-           set history = ${new Identifier(schema, 'append_history')}(history, $3)
+        update ${new Identifier(schema, 'dlq_entries')} d
+           set ${new Fragment(entryAdded(schema, 'd', '$3'))}
          where id = $1 and lease_id = $2
       )
-      update ${new Identifier(schema, 'terminal_entries')}
-         set history = ${new Identifier(schema, 'append_history')}(history, $3)
+      update ${new Identifier(schema, 'terminal_entries')} t
+         set ${new Fragment(entryAdded(schema, 't', '$3'))}
        where id = $1 and lease_id = $2 and state = 'failed'`,
 
     /** Which transaction this is; fails in one that can only be rolled back. */
@@ -144,7 +145,6 @@ function takenAnywhere(leases: Identifier): Fragment {
 
 function settleFrom(schema: string, taken: Fragment): SettleStatements {
   const table = (name: string) => new Identifier(schema, name)
-  const append = table('append_history').quoted
   const retentionClass = table('retention_class').quoted
   const kept = table('effective_retention')
   const keepMs = `${kept.quoted}(t.retention, p.retention, 'completed', 86400000)`
@@ -234,7 +234,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
             attempt: 'g.attempt + g.charge',
             handbacks: '0',
             run_at: "now() + g.delay_ms * interval '1 millisecond'",
-            history: `case when g.entry is null then g.history when g.history is null then array[g.entry::json] else ${append}(g.history, g.entry) end`,
+            ...withEntry(schema, 'g', 'g.entry', true),
           },
           "'retryable'",
           "now() + g.delay_ms * interval '1 millisecond'",
@@ -264,7 +264,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
           {
             attempt: 'l.attempt + g.charge as attempt',
             handbacks: '0 as handbacks',
-            history: `case when g.entry is null then l.history when l.history is null then array[g.entry::json] else ${append}(l.history, g.entry) end as history`,
+            ...withEntry(schema, 'l', 'g.entry', true),
           },
           'l.lease_id',
           'l.claimed_at',
@@ -405,7 +405,11 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
         select ${moved(
           'g',
           {
-            history: `${append}(g.history, json_build_object('type', 'handed_back', 'at', now(), 'generation', g.generation, 'attempt', g.attempt, 'handbacks', g.handbacks)::text)`,
+            ...withEntry(
+              schema,
+              'g',
+              `json_build_object('type', 'handed_back', 'at', now(), 'generation', g.generation, 'attempt', g.attempt, 'handbacks', g.handbacks)::text`,
+            ),
           },
           "'quarantined'",
           'now()',
@@ -479,7 +483,7 @@ function settleFrom(schema: string, taken: Fragment): SettleStatements {
                (${columns('state', 'held_at', 'held_reason', 'lease_id', 'started_at')})
         select ${moved(
           'g',
-          { handbacks: '0', history: `${append}(g.history, g.entry)` },
+          { handbacks: '0', ...withEntry(schema, 'g', 'g.entry') },
           "'undecodable'",
           'now()',
           'g.held_reason',

@@ -1,6 +1,7 @@
 import { columns, leading, moved } from '../rows.js'
-import { fragment, Identifier, join, sql, whole } from '../sql.js'
+import { Fragment, fragment, Identifier, join, sql, whole } from '../sql.js'
 import { CLAIMED, SLOTS, suspected } from './claim.js'
+import { entryAdded } from './history.js'
 
 /** The document of {@link suspectQueries}'s `list`. */
 export interface SuspectDocument {
@@ -160,27 +161,27 @@ export function suspectQueries(schema: string) {
       later as (
         update ${table('deferred_jobs')} j
            set crash_attempt = greatest(j.crash_attempt - 1, 0), handbacks = c.handbacks + 1,
-               history = ${disconnected(schema)}
+               ${disconnected(schema)}
           from closed c
          where j.id = c.job_id
       ),
       ready as (
         update ${table('ready_entries')} j
            set crash_attempt = greatest(j.crash_attempt - 1, 0), handbacks = c.handbacks + 1,
-               history = ${disconnected(schema)}
+               ${disconnected(schema)}
           from closed c
          where j.id = c.job_id
       ),
       running as (
         update ${leases} j
            set crash_attempt = greatest(j.crash_attempt - 1, 0), handbacks = c.handbacks + 1,
-               history = ${disconnected(schema)}
+               ${disconnected(schema)}
           from closed c
          where j.id = c.job_id
       ),
       held as (
         update ${table('held_entries')} j
-           set crash_attempt = greatest(j.crash_attempt - 1, 0), history = ${disconnected(schema)}
+           set crash_attempt = greatest(j.crash_attempt - 1, 0), ${disconnected(schema)}
           from closed c
          where j.id = c.job_id and j.state = 'quarantined'
       ),
@@ -209,8 +210,14 @@ export function suspectQueries(schema: string) {
 }
 
 function disconnected(schema: string) {
-  return fragment`${new Identifier(schema, 'append_history')}(j.history, json_build_object(
+  return new Fragment(
+    entryAdded(
+      schema,
+      'j',
+      `json_build_object(
              'type', 'disconnected', 'at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
              'started_at', null, 'generation', j.generation, 'attempt', j.attempt, 'lease_id', null, 'worker', c.worker,
-             'last_heartbeat_at', to_char(c.lost_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text)`
+             'last_heartbeat_at', to_char(c.lost_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text`,
+    ),
+  )
 }

@@ -2,6 +2,7 @@ import type { JobState } from '../../../job/states.js'
 import { columns, moved } from '../rows.js'
 import { fragment, Identifier, join, type Statement, sql } from '../sql.js'
 import { Conditions } from './conditions.js'
+import { withEntry } from './history.js'
 import { isoTime } from './iso-time.js'
 import type { ActParams } from './operate.js'
 
@@ -23,9 +24,13 @@ export function undecodableQueries(schema: string) {
   const held = table('held_entries')
   const position = `nextval('${table('job_ids').quoted.replaceAll("'", "''")}')`
   const head = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
-  const released = `${table('append_history').quoted}(h.history, json_build_object('type', 'released', 'at', ${isoTime('now()').quoted},
+  const released = withEntry(
+    schema,
+    'h',
+    `json_build_object('type', 'released', 'at', ${isoTime('now()').quoted},
       'started_at', null, 'generation', h.generation, 'attempt', h.attempt, 'lease_id', h.lease_id::text, 'worker', null,
-      'by', $1::text, 'why', $2::text, 'release_id', null, 'forced', $7::boolean)::text)`
+      'by', $1::text, 'why', $2::text, 'release_id', null, 'forced', $7::boolean)::text`,
+  )
 
   return {
     /** Undecodable jobs, newest id first, as much of each as a check needs. Index: primary key, held_queue with a queue. */
@@ -61,7 +66,7 @@ export function undecodableQueries(schema: string) {
          using given g
          where h.id = g.id and h.state = 'undecodable'
            and (g.fingerprint is null or g.fingerprint = md5(h.kind || E'\n' || h.payload::text))
-        returning ${moved('h', { handbacks: '0::smallint as handbacks', history: `${released} as history` })}
+        returning ${moved('h', { handbacks: '0::smallint as handbacks', ...released })}
       ),
       back as (
         insert into ${table('ready_entries')} (${columns('position', 'slot')})

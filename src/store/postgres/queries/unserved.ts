@@ -2,6 +2,7 @@ import type { SweptRow } from '../dead-row.js'
 import { columns, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, sql, whole } from '../sql.js'
 import { claimQueries, SLOTS } from './claim.js'
+import { wholeHistory, withEntry } from './history.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
 import { ANY_REGISTRATION, servedBy } from './served.js'
@@ -18,7 +19,6 @@ export function unservedQueries(schema: string) {
   const ready = table('ready_entries')
   const deferred = table('deferred_jobs')
   const unserved = table('unserved_kinds')
-  const append = table('append_history').quoted
   const { look } = claimQueries(schema)
   const readyHead = `(select head from ${table('ring_state').quoted} where ring = 'ready')`
 
@@ -110,14 +110,14 @@ export function unservedQueries(schema: string) {
       dead as (
         insert into ${table('dlq_entries')}
                (${columns('dlq_at', 'dlq_reason', 'original_run_lease', 'cause', 'error_class', 'error_message', 'dlq_xid', 'retain_from', 'started_at')})
-        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, 'now()', "'no_handler'", 't.run_lease', 't.cause', "'NoHandler'", 't.message', 'pg_current_xact_id()', 'now()', 't.started_at')}
+        select ${moved('t', { handbacks: '0', ...withEntry(schema, 't', 't.entry') }, 'now()', "'no_handler'", 't.run_lease', 't.cause', "'NoHandler'", 't.message', 'pg_current_xact_id()', 'now()', 't.started_at')}
           from told t
          where t.dlq_enabled
       ),
       failed as (
         insert into ${table('terminal_entries')}
                (${columns('state', 'retention_class', 'finalized_at', 'started_at', 'failed_xid', 'reason', 'cause', 'error_class', 'error_message')})
-        select ${moved('t', { handbacks: '0', history: `${append}(t.history, t.entry)` }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 'pg_current_xact_id()', "'no_handler'", 't.cause', "'NoHandler'", 't.message')}
+        select ${moved('t', { handbacks: '0', ...withEntry(schema, 't', 't.entry') }, "'failed'", `${table('retention_class').quoted}(t.keep_ms)`, 'now()', 't.started_at', 'pg_current_xact_id()', "'no_handler'", 't.cause', "'NoHandler'", 't.message')}
           from told t
          where not t.dlq_enabled and coalesce(t.keep_ms, 1) > 0
       ),
@@ -294,10 +294,10 @@ export function unservedQueries(schema: string) {
 
     /** The same, and answers the jobs as they are now. */
     expireTelling: sql<[...Watched, limit: number], SweptRow>`${givenUp}
-      select ${jobColumns('job')}, job.payload, array_to_json(job.history), null::json, null::json, job.origin_id
+      select ${jobColumns('job')}, job.payload, array_to_json(${new Fragment(wholeHistory('job'))}), null::json, null::json, job.origin_id
         from (select ${moved(
           't',
-          { handbacks: '0 as handbacks', history: `${append}(t.history, t.entry) as history` },
+          { handbacks: '0 as handbacks', ...withEntry(schema, 't', 't.entry') },
           "case when t.dlq_enabled then 'archived' when coalesce(t.keep_ms, 1) > 0 then 'failed' else 'gone' end as state",
           't.started_at',
           'now() as finalized_at',

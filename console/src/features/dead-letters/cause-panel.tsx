@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Panel } from '../../components/page.js'
+import { Loading, Problem } from '../../components/states.js'
+import { UserText } from '../../components/user-text.js'
+import { count, spoken } from '../../words.js'
+import { StatusMark } from './causes.js'
+import { groupsQuery } from './queries.js'
+import { type DeadLetterAction, DeadLetterActions, DeadLetterDialog } from './selection-actions.js'
+import { TriageMenu } from './triage-menu.js'
+import { TriageSaid } from './triage-said.js'
+
+const MANY = 1_000
+
+/** One cause in one queue: how it stands with people, and what can be done with all of its deaths. */
+export function CausePanel({ queue, cause }: { queue: string; cause: string }) {
+  const { data, error, refetch } = useQuery(groupsQuery({ queue, kind: undefined }, MANY))
+  const [open, setOpen] = useState<DeadLetterAction>()
+  const group = data?.items.find((it) => it.cause === cause && it.queue === queue)
+  if (data === undefined)
+    return (
+      <Panel title="Cause">{error === null ? <Loading rows={2} /> : <Problem error={error} onRetry={refetch} />}</Panel>
+    )
+  if (group === undefined)
+    return (
+      <Panel title="Cause">
+        <p className="detail-text quiet">Nothing is dead of it in this queue.</p>
+      </Panel>
+    )
+  return (
+    <Panel
+      title="Cause"
+      summary={`${count(group.count)} dead of it`}
+      actions={
+        <>
+          <TriageMenu label="Triage" target={{ queue, cause }} triage={group.triage} />
+          <DeadLetterActions onChoose={setOpen} />
+        </>
+      }
+    >
+      <div className="detail-text">
+        <StatusMark group={group} /> <UserText>{group.title ?? group.errorClass ?? spoken(group.reason)}</UserText>
+        <TriageSaid triage={group.triage} />
+      </div>
+      {open !== undefined && (
+        <DeadLetterDialog
+          action={open}
+          scope={{ selector: { queue, cause } }}
+          total={{ count: group.count, estimate: false }}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </Panel>
+  )
+}
