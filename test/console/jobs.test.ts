@@ -75,7 +75,7 @@ describeConsole('jobs', ({ serve, open, given, client, store, complaints }) => {
     const payload = page.getByRole('region', { name: `Payload of job ${job.id}` })
     await payload.getByText('<b>ada</b>').waitFor()
 
-    expect(await payload.innerText()).not.toContain('hunter2')
+    expect(await payload.textContent()).not.toContain('hunter2')
     expect((await store.listAudit({}, { limit: 10 })).items.map(({ action }) => action)).toContain('read_payload')
   })
 

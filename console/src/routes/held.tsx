@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Held() {
-  return <NotYet title="Held" command="npx spillway quarantine list" />
-}
+export { Held as default } from '../features/held/held.js'

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Quarantined() {
-  return <NotYet title="Quarantined" command="npx spillway quarantine show FINGERPRINT" />
-}
+export { QuarantinedPage as default } from '../features/held/quarantined.js'

@@ -5,6 +5,7 @@ import { given } from '../../components/search-params.js'
 import { JobFilters } from './filters.js'
 import { JobSheet } from './job-sheet.js'
 import { Rows } from './rows.js'
+import { stateWord } from './state-mark.js'
 import { StateTabs } from './state-tabs.js'
 import './jobs.css'
 
@@ -21,7 +22,7 @@ export function Jobs() {
   return (
     <Page title="Jobs">
       <div className="jobs-columns" data-sheet={sheet !== undefined || undefined}>
-        <Panel title="All states" summary="newest first">
+        <Panel title={filter.state === undefined ? 'All states' : stateWord(filter.state)} summary="newest first">
           <StateTabs filter={filter} />
           <JobFilters filter={filter} onChange={(next) => void navigate({ search: next })} />
           <Rows search={search} isBeside={!isNarrow} />

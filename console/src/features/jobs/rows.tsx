@@ -98,7 +98,7 @@ function columnsOf(search: JobSearch, isBeside: boolean, isShort: boolean): read
     id,
     { id: 'kind', header: 'Kind', onPhone: 'title', cell: ({ kind }) => <UserText>{kind}</UserText> },
     { id: 'state', header: 'State', width: '130px', cell: ({ state }) => <StateMark state={state} /> },
-    { id: 'queue', header: 'Queue', width: '16%', cell: ({ queue }) => <UserText>{queue}</UserText> },
+    { id: 'queue', header: 'Queue', width: '22%', cell: ({ queue }) => <UserText>{queue}</UserText> },
   ]
   if (isShort) return always
   return [

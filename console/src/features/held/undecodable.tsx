@@ -1,0 +1,59 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Panel } from '../../components/page.js'
+import { Empty, Loading, Problem } from '../../components/states.js'
+import { counted } from '../../words.js'
+import { useCaller } from '../session/session.js'
+import { undecodableListQuery, undecodableQuery } from './queries.js'
+import { ReleaseDecodableDialog } from './release-decodable-dialog.js'
+import { type Group, UndecodableGroups } from './undecodable-groups.js'
+
+/** Jobs whose payload no code could read, by kind and version, and how many would decode now. */
+export function Undecodable() {
+  const { may } = useCaller()
+  const list = useQuery(undecodableListQuery)
+  const isThere = (list.data?.items.length ?? 0) > 0
+  const check = useQuery({ ...undecodableQuery, enabled: isThere })
+  const [releasing, setReleasing] = useState<Group>()
+  return (
+    <Panel
+      title="Undecodable"
+      summary="payloads that no code could read, by kind and version"
+      actions={
+        isThere && (
+          <Button size="compact-sm" variant="default" loading={check.isFetching} onClick={() => void check.refetch()}>
+            Ask the workers again
+          </Button>
+        )
+      }
+    >
+      {list.data === undefined ? (
+        list.error === null ? (
+          <Loading rows={4} />
+        ) : (
+          <Problem error={list.error} onRetry={list.refetch} />
+        )
+      ) : !isThere ? (
+        <Empty title="Nothing is undecodable">Every payload that was claimed could be read.</Empty>
+      ) : check.data === undefined ? (
+        check.error === null ? (
+          <Loading rows={3} what="Asking the workers which would decode now" />
+        ) : (
+          <Problem error={check.error} onRetry={check.refetch} />
+        )
+      ) : (
+        <>
+          <UndecodableGroups groups={check.data.groups} onRelease={may('operate') ? setReleasing : undefined} />
+          <p className="sample-note">
+            <Link to="/jobs" search={{ state: 'undecodable' }}>
+              {counted(check.data.total, 'job')}, one by one
+            </Link>
+          </p>
+        </>
+      )}
+      {releasing !== undefined && <ReleaseDecodableDialog group={releasing} onClose={() => setReleasing(undefined)} />}
+    </Panel>
+  )
+}
