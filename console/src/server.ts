@@ -74,8 +74,7 @@ export async function fileOf<N extends WireName>(
   return content
 }
 
-/** Asks something that the contract does not list. */
-export async function send(line: RequestLine, body: unknown, { signal, key }: AskOptions = {}): Promise<unknown> {
+async function send(line: RequestLine, body: unknown, { signal, key }: AskOptions): Promise<unknown> {
   const limit = AbortSignal.timeout(line.method === 'GET' ? READ_MS : CHANGE_MS)
   const within = signal === undefined ? limit : AbortSignal.any([signal, limit])
   const { response, content } = await exchange(line, body, { key, signal: within }, (it) => it.text(), signal)
@@ -114,7 +113,7 @@ async function exchange<T>(
   }
 }
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string
   /** Relative to where the console lies. */
   readonly path: string

@@ -8,6 +8,8 @@ type Line<N extends RouteName> = `${Contract[N]['method']} ${Contract[N]['path']
  */
 export const WIRE_ROUTES = {
   meta: 'GET /meta',
+  signIn: 'POST /session',
+  signOut: 'DELETE /session',
   listWorkers: 'GET /workers',
   listAudit: 'GET /audit',
   listDuties: 'GET /duties',

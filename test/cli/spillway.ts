@@ -21,6 +21,8 @@ export interface CommandLine {
 export interface Running {
   /** Resolves with the first line, from now or before, that matches. */
   line(matching: RegExp): Promise<string>
+  /** The same of what it says on stderr. */
+  note(matching: RegExp): Promise<string>
   kill(signal: NodeJS.Signals): void
   readonly done: Promise<Ran>
 }
@@ -61,6 +63,7 @@ class Process implements Running {
     })
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text
+      for (const look of this.waiting) look()
     })
     this.done = new Promise((resolve, reject) => {
       this.child.on('error', reject)
@@ -69,9 +72,19 @@ class Process implements Running {
   }
 
   line(matching: RegExp): Promise<string> {
+    return this.found(matching, () => this.stdout)
+  }
+
+  note(matching: RegExp): Promise<string> {
+    return this.found(matching, () => this.stderr)
+  }
+
+  private found(matching: RegExp, said: () => string): Promise<string> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        const found = this.stdout.split('\n').find((line) => matching.test(line))
+        const found = said()
+          .split('\n')
+          .find((line) => matching.test(line))
         if (found !== undefined) resolve(found)
       }
       this.waiting.push(look)

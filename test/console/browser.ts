@@ -38,12 +38,15 @@ export function describeConsole(name: string, suite: (context: ConsoleSuite) => 
     const client = new Client({ store: context.store, actor: 'tests' })
     const heard: string[] = []
     const ends: (() => unknown)[] = []
+    const pages: Page[] = []
     let browser: Browser
     beforeAll(async () => {
       browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
     })
     afterAll(() => browser?.close())
-    afterEach(async () => {
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') await tellOf(pages)
+      pages.length = 0
       for (const end of ends.splice(0).reverse()) await end()
       expect(heard.splice(0), 'what pages complained about').toEqual([])
     })
@@ -74,6 +77,7 @@ export function describeConsole(name: string, suite: (context: ConsoleSuite) => 
         const inside = await browser.newContext(options)
         ends.push(() => inside.close())
         const page = await inside.newPage()
+        pages.push(page)
         page.on('pageerror', (error) => heard.push(`thrown: ${error.message}`))
         page.on('console', (message) => {
           if (message.type() === 'error' || message.type() === 'warning')
@@ -84,4 +88,12 @@ export function describeConsole(name: string, suite: (context: ConsoleSuite) => 
       },
     })
   })
+}
+
+/** What the pages of a test that failed had on them, for whoever was not there. */
+async function tellOf(pages: readonly Page[]): Promise<void> {
+  for (const page of pages.filter((it) => !it.isClosed())) {
+    const text = await page.evaluate<string>('document.body.innerText').catch(String)
+    console.error(`${page.url()} showed:\n${text.slice(-3_000)}`)
+  }
 }

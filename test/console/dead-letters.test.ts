@@ -108,6 +108,7 @@ describeConsole('dead letters', ({ serve, open, given, client, store, complaints
     await given.jobs(5, { state: 'archived', queue: 'billing', kind: 'charge_card', cause: 'gateway-timeout' })
     await dialog.getByRole('button', { name: 'Retry', exact: true }).click()
     await dialog.getByText('sends 40 dead letters back to work').waitFor()
+    await dialog.getByText('It is over: 40 done, 0 skipped, 0 refused.').waitFor()
 
     const { items } = await client.operations.list({})
     const done = items.find((it) => !it.dryRun)

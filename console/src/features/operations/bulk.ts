@@ -38,7 +38,9 @@ export async function previewBulk(name: BulkName, scope: Scope, terms: Terms, si
 
 /** Does what a dry run has shown, with the rows it saw and no others. */
 export async function beginBulk(name: BulkName, preview: Operation, terms: Terms, key: string): Promise<Operation> {
-  return operationOf(await ask(name, { body: { ...terms, preview: preview.id } as never }, { key }))
+  const begun = operationOf(await ask(name, { body: { ...terms, preview: preview.id } as never }, { key }))
+  // It is bound to the rows of the dry run, and only counts them as it goes.
+  return { ...begun, matched: preview.matched }
 }
 
 function operationOf(answer: Answer<BulkName>): Operation {

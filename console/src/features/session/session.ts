@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Meta, Right } from '../../api.js'
 import { keys } from '../../keys.js'
-import { ask, send } from '../../server.js'
+import { ask } from '../../server.js'
 
 /** What the server says about itself and about whoever asks. */
 export const metaQuery = queryOptions({
@@ -44,9 +44,9 @@ export function isStranger({ authentication, rights }: Meta): boolean {
 
 /** Exchanges a token for a cookie that no script can read. */
 export async function signIn(token: string): Promise<void> {
-  await send({ method: 'POST', path: 'api/v1/session' }, { token })
+  await ask('signIn', { body: { token } })
 }
 
 export async function signOut(): Promise<void> {
-  await send({ method: 'DELETE', path: 'api/v1/session' }, undefined)
+  await ask('signOut', {})
 }

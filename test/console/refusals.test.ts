@@ -1,0 +1,123 @@
+import type { Page, Route } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { describeConsole } from './browser.js'
+import { incident } from './incident.js'
+
+/** Ways in which a change does not succeed, and what the page says then. */
+const FAILURES: Readonly<Record<string, { readonly fail: (route: Route) => Promise<void>; readonly says: RegExp }>> = {
+  '400': { fail: (route) => refuse(route, 400), says: /refused with 400/ },
+  '409': { fail: (route) => refuse(route, 409), says: /refused with 409/ },
+  '500': { fail: (route) => refuse(route, 500), says: /refused with 500/ },
+  'a proxy': {
+    fail: (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }),
+    says: /answered 502/,
+  },
+  'no answer': { fail: (route) => route.abort('timedout'), says: /No answer came/ },
+}
+
+function refuse(route: Route, status: number): Promise<void> {
+  const problem = {
+    type: 'urn:spillway:error:x',
+    title: 'Refused',
+    status,
+    code: 'x',
+    detail: `refused with ${status}`,
+  }
+  return route.fulfill({ status, contentType: 'application/problem+json', json: problem })
+}
+
+/** What can be asked for: where, by which button, and what the dialog needs before its own button works. */
+const ACTIONS: Readonly<
+  Record<string, { readonly button: string; readonly verb: string; readonly ready?: (dialog: Dialog) => Promise<void> }>
+> = {
+  'a retry': { button: 'Retry …', verb: 'Retry' },
+  'a discard': { button: 'Discard …', verb: 'Discard' },
+  'a purge': {
+    button: 'Purge …',
+    verb: 'Purge',
+    ready: (dialog) => dialog.getByLabel(/^Type/).fill('purge 1'),
+  },
+}
+type Dialog = ReturnType<Page['getByRole']>
+
+describeConsole('where the server does not do it', ({ serve, open, given, client, complaints }) => {
+  const isChange = (route: Route) =>
+    route.request().method() !== 'GET' && !(route.request().postData() ?? '').includes('"dry_run"')
+
+  const cases = Object.keys(ACTIONS).flatMap((action) =>
+    Object.keys(FAILURES).map((failure) => [action, failure] as const),
+  )
+
+  it.each(cases)('%s is not said to be done after %s, and the page stays', async (action, failure) => {
+    const { button, verb, ready } = ACTIONS[action] as (typeof ACTIONS)[string]
+    const { fail, says } = FAILURES[failure] as (typeof FAILURES)[string]
+    await incident(given, client)
+    const id = (await client.dlq.list({ queue: 'email' })).items[0]?.id as string
+    const { url } = await serve()
+    const page = await open(`${url}/dlq/${id}`)
+    await page.route('**/api/v1/**', (route) => (isChange(route) ? fail(route) : route.continue()))
+
+    await page.getByRole('button', { name: button, exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Exactly 1 row as of now').waitFor()
+    await ready?.(dialog)
+    await dialog.getByLabel('Reason').fill('kept as I typed it')
+    await dialog.getByRole('button', { name: verb, exact: true }).click()
+    await dialog.getByRole('alert').getByText(says).waitFor()
+
+    expect(await dialog.getByText(/It is over|back to work|into the bin|for good\.$/).count()).toBeLessThanOrEqual(
+      action === 'a purge' || action === 'a discard' ? 1 : 0,
+    )
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('kept as I typed it')
+    expect(await dialog.getByRole('button', { name: /^(Send again|Retry|Discard|Purge)$/ }).isEnabled()).toBe(true)
+    expect(await page.getByRole('heading', { level: 1, includeHidden: true }).textContent()).toContain(id)
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'archived' })
+    complaints()
+  })
+
+  it('is done once, where an answer got lost and it is sent again', async () => {
+    await incident(given, client)
+    const id = (await client.dlq.list({ queue: 'email' })).items[0]?.id as string
+    const { url } = await serve()
+    const page = await open(`${url}/dlq/${id}`)
+    // The server does it, and nobody hears of it.
+    await page.route('**/api/v1/dlq/bulk-retry', async (route) => {
+      if (!isChange(route)) return route.continue()
+      await route.fetch()
+      await page.unroute('**/api/v1/dlq/bulk-retry')
+      return route.abort('connectionreset')
+    })
+
+    await page.getByRole('button', { name: 'Retry …', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Exactly 1 row as of now').waitFor()
+    await dialog.getByRole('button', { name: 'Retry', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Send again' }).click()
+    await dialog.getByText('It is over: 1 done, 0 skipped, 0 refused.').waitFor()
+
+    const begun = (await client.operations.list({})).items.filter((it) => !it.dryRun)
+    expect(begun).toHaveLength(1)
+    expect(await client.jobs.get(id)).toMatchObject({ state: 'available', generation: 2 })
+    complaints()
+  })
+
+  it('lists keep their rows, and say that they are old', async () => {
+    await incident(given, client)
+    const { url } = await serve()
+    const page = await open(`${url}/dlq?queue=email`)
+    const row = page.getByRole('row', { name: /recipient address rejected/ }).first()
+    await row.waitFor()
+
+    await page.route('**/api/v1/dlq?*', (route) => refuse(route, 500))
+    await given.jobs(1, { state: 'archived', queue: 'email' })
+    const { id } = await client.enqueue('send_receipt', {}, { queue: 'email' })
+    await client.jobs.kill(id)
+    await page.getByRole('alert').getByText('refused with 500').first().waitFor()
+    expect(await row.isVisible()).toBe(true)
+    await page.unroute('**/api/v1/dlq?*')
+    await page.getByRole('button', { name: 'Try again' }).first().click()
+
+    await page.getByRole('link', { name: id, exact: true }).waitFor()
+    complaints()
+  })
+})
