@@ -213,7 +213,16 @@ const WELL: Diagnosis = {
     ...{ lacking: [], queues: [], waiting: [], flows: [], held: [], bloat: [] },
     measures: {
       ...{ schemaVersion: 10, totals: [], jobs: [], lag: [], dlq: [], workers: [], pausedQueues: [], dueLagSeconds: 0 },
-        ...{ unserved: [], duties: [], isLed: true, rings: [], expiredLeases: 0, openOperations: 0, expiring: [], horizon: [] },
+      ...{
+        unserved: [],
+        duties: [],
+        isLed: true,
+        rings: [],
+        expiredLeases: 0,
+        openOperations: 0,
+        expiring: [],
+        horizon: [],
+      },
     },
   },
 }
