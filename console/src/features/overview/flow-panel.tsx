@@ -18,7 +18,8 @@ const RANGES = {
 
 /** What came into the dead-letter queue and what left it. */
 export function FlowPanel() {
-  const { range = '1h' }: OverviewSearch = useSearch({ from: '/' })
+  const search: OverviewSearch = useSearch({ from: '/' })
+  const range = search.range ?? '1h'
   const navigate = useNavigate({ from: '/' })
   const { stepMs, places, words } = RANGES[range]
   const { data, error, refetch } = useQuery(flowQuery(range))
