@@ -109,15 +109,15 @@ describeConsole('where the server does not do it', ({ serve, open, given, client
     const row = page.getByRole('row', { name: /recipient address rejected/ }).first()
     await row.waitFor()
 
-    await page.route('**/api/v1/dlq?*', (route) => refuse(route, 500))
-    await given.jobs(1, { state: 'archived', queue: 'email' })
     const { id } = await client.enqueue('send_receipt', {}, { queue: 'email' })
     await client.jobs.kill(id)
+    await page.getByRole('button', { name: 'Show them as they are now' }).waitFor()
+    await page.route('**/api/v1/dlq?*', (route) => refuse(route, 500))
+    await page.getByRole('button', { name: 'Show them as they are now' }).click()
     await page.getByRole('alert').getByText('refused with 500').first().waitFor()
     expect(await row.isVisible()).toBe(true)
     await page.unroute('**/api/v1/dlq?*')
     await page.getByRole('button', { name: 'Try again' }).first().click()
-
     await page.getByRole('link', { name: id, exact: true }).waitFor()
     complaints()
   })
