@@ -5,14 +5,17 @@ import { describeConsole } from './browser.js'
 
 /** Markup, attributes, links, templates, and characters that turn text around or draw nothing. */
 const CORPUS: Readonly<Record<string, string>> = {
-  tag: '<img src=x onerror=window.ran=1>',
-  script: '"></title></script><script>window.ran=1</script>',
-  vector: '<svg/onload=window.ran=1><iframe srcdoc="<script>top.ran=1</script>">',
-  attribute: `x" onmouseover="window.ran=1" style="position:fixed;inset:0" '`,
-  link: 'javascript:window.ran=1',
-  away: '<a href="https://evil.example/">here</a><link rel=stylesheet href=//evil.example/a.css>',
-  template: `{{constructor.constructor("window.ran=1")()}}\${window.ran=1}<%= window.ran=1 %>`,
-  turned: 'invoice\u202Efdp.exe\u2066\u200B\u00AD\uFEFF',
+  markup: [
+    `<img src=x onerror=window.ran=1>"></title></script><script>window.ran=1</script>`,
+    `<svg/onload=window.ran=1><iframe srcdoc="<script>top.ran=1</script>">`,
+    `<a href="https://evil.example/">here</a>`,
+  ].join(''),
+  'attributes and templates': [
+    `x" onmouseover="window.ran=1" style="position:fixed;inset:0" '`,
+    `{{constructor.constructor("window.ran=1")()}}\${window.ran=1}<%= window.ran=1 %>`,
+  ].join(''),
+  'a link': 'javascript:window.ran=1',
+  'turned and unseen': 'invoice\u202Efdp.exe\u2066\u200B\u00AD\uFEFF',
 }
 /** Nothing of the console is any of these; so one of them came from a text. */
 const FOREIGN =
@@ -90,7 +93,7 @@ describeConsole('text of users', ({ serve, open, given, client }) => {
   })
 
   it('shows what draws nothing by its code, so that two names that look alike are told apart', async () => {
-    const { id } = await jobOf(CORPUS['turned'] as string)
+    const { id } = await jobOf(CORPUS['turned and unseen'] as string)
     const { url } = await serve()
 
     const page = await open(`${url}/dlq`)

@@ -29,11 +29,12 @@ describeConsole('consoles that stay open', ({ open, after, given, client, url })
     let seen = proxy.seen.length
     await until(() => proxy.seen.length > seen)
 
+    const before = await client.dlq.depth()
     seen = proxy.seen.length
     for (let n = 0; n < DEATHS; n++) {
       const { id } = await client.enqueue('send_receipt', {}, { queue: 'email' })
       await client.jobs.kill(id)
-      for (const page of all) await page.getByRole('link', { name: id, exact: true }).waitFor()
+      for (const page of all) await page.getByText(`${before + n + 1} in 2 queues`).waitFor()
     }
     return proxy.seen.length - seen
   }

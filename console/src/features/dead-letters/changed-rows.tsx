@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { Icon } from '../../components/icon.js'
 import { keys } from '../../keys.js'
 import type { Answer } from '../../server.js'
@@ -21,6 +22,11 @@ export function ChangedRows({ filter, page, at, isFirst }: ChangedRowsProps) {
   const newest = useQuery(newestQuery(filter))
   const says =
     newest.data !== undefined && newest.dataUpdatedAt > at ? whatChanged(page, newest.data, isFirst) : undefined
+  // Where there are no rows, none moves under anybody's pointer; and nobody is told that there is nothing while there is.
+  const isUnseen = says !== undefined && page.items.length === 0
+  useEffect(() => {
+    if (isUnseen) void queries.invalidateQueries({ queryKey: keys.deadLetters() })
+  }, [isUnseen, queries])
   return (
     <div role="status">
       {says !== undefined && (

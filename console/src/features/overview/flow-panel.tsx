@@ -18,8 +18,8 @@ const RANGES = {
 
 /** What came into the dead-letter queue and what left it. */
 export function FlowPanel() {
-  const { range: chosen }: OverviewSearch = useSearch({ from: '/' })
-  const range = chosen ?? '1h'
+  const search: OverviewSearch = useSearch({ from: '/' })
+  const range = search.range ?? '1h'
   const navigate = useNavigate({ from: '/' })
   const { stepMs, places, words } = RANGES[range]
   const { data, error, refetch } = useQuery(flowQuery(range))
