@@ -92,7 +92,8 @@ describeConsole('what is done with dead letters', ({ serve, open, given, client,
     const rows = page.getByRole('table', { name: 'Dead letters' }).getByRole('row')
     const before = await rows.nth(1).textContent()
 
-    await given.jobs(3, DEAD)
+    for (const id of await given.jobs(3, { state: 'available', queue: 'billing', kind: 'charge_card' }))
+      await client.jobs.kill(id)
     await page.getByText('There are newer dead letters.').waitFor()
     expect(await rows.nth(1).textContent()).toBe(before)
     await page.getByRole('button', { name: 'Show them as they are now' }).click()
