@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Archive() {
-  return <NotYet title="Archive" command="npx spillway archive list" />
-}
+export { Archive as default } from '../features/archive/archive.js'

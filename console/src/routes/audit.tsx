@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Audit() {
-  return <NotYet title="Audit" command="npx spillway audit list" />
-}
+export { Audit as default } from '../features/audit/audit.js'

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Queue() {
-  return <NotYet title="Queue" command="npx spillway queues get QUEUE" />
-}
+export { QueuePage as default } from '../features/queues/queue-page.js'

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Queues() {
-  return <NotYet title="Queues" command="npx spillway queues list" />
-}
+export { Queues as default } from '../features/queues/queues.js'

@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Settings() {
-  return <NotYet title="Settings" command="npx spillway tokens list" />
-}
+export { Settings as default } from '../features/settings/settings.js'

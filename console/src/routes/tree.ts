@@ -1,5 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { given, parseSearch, stringifySearch, text } from '../components/search-params.js'
+import { archiveSearch } from '../features/archive/search.js'
+import { auditSearch } from '../features/audit/search.js'
 import { dlqSearch } from '../features/dead-letters/search.js'
 import { jobSearch } from '../features/jobs/search.js'
 import { overviewSearch } from '../features/overview/search.js'
@@ -66,13 +68,13 @@ const tree = root.addChildren([
   createRoute({
     getParentRoute,
     path: '/audit',
-    validateSearch: paged,
+    validateSearch: auditSearch,
     component: lazyRouteComponent(() => import('./audit.js')),
   }),
   createRoute({
     getParentRoute,
     path: '/archive',
-    validateSearch: paged,
+    validateSearch: archiveSearch,
     component: lazyRouteComponent(() => import('./archive.js')),
   }),
   createRoute({ getParentRoute, path: '/settings', component: lazyRouteComponent(() => import('./settings.js')) }),

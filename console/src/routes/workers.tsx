@@ -1,5 +1,1 @@
-import { NotYet } from '../components/not-yet.js'
-
-export default function Workers() {
-  return <NotYet title="Workers" command="npx spillway workers list" />
-}
+export { Workers as default } from '../features/workers/workers.js'

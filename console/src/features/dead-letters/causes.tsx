@@ -9,14 +9,20 @@ import { UserText } from '../../components/user-text.js'
 import { count, counted, spoken } from '../../words.js'
 import './causes.css'
 
+interface CausesProps {
+  readonly groups: readonly CauseGroup[]
+  /** Of the table; of two on a screen each has its own. */
+  readonly label?: string
+}
+
 /** What things died of, the most frequent first. Each leads to its dead letters. */
-export function Causes({ groups }: { groups: readonly CauseGroup[] }) {
+export function Causes({ groups, label = 'Causes of death' }: CausesProps) {
   const navigate = useNavigate()
   if (groups.length === 0)
     return <Empty title="Nothing is dead">No job was given up on, or all of them were dealt with.</Empty>
   return (
     <DataList
-      label="Causes of death"
+      label={label}
       rows={groups}
       rowId={({ queue, cause }) => `${queue} ${cause}`}
       columns={COLUMNS}

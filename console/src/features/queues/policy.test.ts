@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { DEFAULT_POLICY } from '../../../../src/job/policy.js'
+import { bodyOf, changedFields, durationText, typedOf } from './policy.js'
+
+it.each([
+  [0, '0s'],
+  [1, '1ms'],
+  [90_000, '90s'],
+  [5_400_000, '90m'],
+  [2_592_000_000, '30d'],
+])('says %d ms as %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
+})
+
+it('sends nothing of a form that nobody has touched', () => {
+  expect(changedFields(DEFAULT_POLICY, typedOf(DEFAULT_POLICY))).toEqual([])
+})
+
+it('sends what was changed and no more, and as it was typed what it cannot read', () => {
+  const now = {
+    ...typedOf(DEFAULT_POLICY),
+    dlqRetention: 'none',
+    binRetention: '2h',
+    crashLimit: 'many',
+    coldArchive: true,
+  }
+
+  expect(bodyOf(changedFields(DEFAULT_POLICY, now), now)).toEqual({
+    retention: { dlq: null, bin: '2h' },
+    crash_limit: 'many',
+    cold_archive: true,
+  })
+})
