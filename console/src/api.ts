@@ -30,10 +30,6 @@ export type Webhook = Answer<'listWebhooks'>['items'][number]
 export type Delivery = Answer<'listDeliveries'>['items'][number]
 export type Duty = Answer<'listDuties'>['items'][number]
 export type Ring = Answer<'listRings'>['items'][number]
-export type JobDetail = Job
-export type Triage = NonNullable<Answer<'dlqTriage'>['triage']>
-export type Payloads = Answer<'jobPayloads'>['items']
-export type OperationRow = Answer<'operationRows'>['items'][number]
 export type Operation = Answer<'getOperation'>
 export type Right = Meta['rights'][number]
 

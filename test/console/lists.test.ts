@@ -120,7 +120,7 @@ describeConsole('long lists', ({ serve, open, given, client, db, store }) => {
     await page.getByRole('link', { name: big, exact: true }).click()
     await page.waitForURL(new RegExp(`/dlq/${big}$`))
     await page.getByRole('button', { name: 'Show the payload' }).click()
-    await page.getByText(big, { exact: true }).nth(1).waitFor()
+    await page.getByRole('region', { name: 'Payload', exact: true }).first().getByText(big).first().waitFor()
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     const editor = page.getByRole('textbox', { name: 'Payload as JSON' })
     const before = String(await editor.textContent())
