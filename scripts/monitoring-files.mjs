@@ -87,6 +87,7 @@ const PANELS = [
     ['{{queue}}', store('spillway_dlq_depth', 'queue')],
     ['{{queue}} unreviewed', store('spillway_dlq_unreviewed', 'queue')],
   ],
+  ['Dead letters that leave soon', 'short', ['{{queue}} within 3 days', store('spillway_dlq_expiring', 'queue')]],
   ['Age of the oldest dead letter', 's', ['{{queue}}', store('spillway_dlq_oldest_age_seconds', 'queue')]],
   [
     'Retries from the dead-letter queue that succeed',
@@ -209,6 +210,22 @@ const ALERTS = [
     'Retry it, discard it, or keep it longer: retention deletes it one day. spillway doctor says when.',
   ],
   [
+    'SpillwayDeadLettersExpiring',
+    'warning',
+    '15m',
+    (m) => `max by (queue) (${m('spillway_dlq_expiring')}) > 0`,
+    'Retention deletes {{ $value }} dead letters of queue {{ $labels.queue }} within 3 days',
+    'spillway dlq expiring says when the first goes; spillway dlq export keeps them, or set a longer --dlq-retention.',
+  ],
+  [
+    'SpillwayDeadLettersEvicted',
+    'warning',
+    '0m',
+    (m) => `max by (queue) (increase(${m('spillway_jobs_removed_total')}{reason="evicted"}[15m])) > 0`,
+    'The cap of queue {{ $labels.queue }} removed {{ $value | humanize }} dead letters in 15 minutes',
+    'Look at why so many die (spillway dlq groups), or raise --dlq-max-rows.',
+  ],
+  [
     'SpillwayRetriesDieAgain',
     'warning',
     '15m',
@@ -276,11 +293,19 @@ const ALERTS = [
     'spillway doctor shows its last error.',
   ],
   [
+    'SpillwayDutyPaused',
+    'warning',
+    '1h',
+    (m) => `max by (duty) (${m('spillway_duty_paused')}) == 1`,
+    'Duty {{ $labels.duty }} has been paused for an hour',
+    'spillway duties list says what it does; spillway duties resume {{ $labels.duty }} lets it go on.',
+  ],
+  [
     'SpillwayDutyLate',
     'warning',
     '5m',
     (m) =>
-      `time() - max by (duty) (${m('spillway_duty_last_success_timestamp_seconds')}{duty=~"rescue|retain"}) > 1800`,
+      `time() - max by (duty) (${m('spillway_duty_last_success_timestamp_seconds')}{duty=~"rescue|retain|retain_dlq|retain_held|evict|forget"}) > 300 unless max by (duty) (${m('spillway_duty_paused')}) == 1`,
     'Duty {{ $labels.duty }} has not succeeded for {{ $value | humanizeDuration }}',
     'Restart the worker that leads.',
   ],

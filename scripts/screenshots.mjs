@@ -157,7 +157,10 @@ async function shoot(look, options, paths) {
     await page.waitForLoadState('load')
     await save(name)
     if (name !== 'cause') continue
-    await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check().catch(() => undefined)
+    await page
+      .getByRole('checkbox', { name: 'Select all rows of this page' })
+      .check()
+      .catch(() => undefined)
     const retry = page.getByRole('button', { name: 'Retry …' })
     if ((await retry.count()) === 0) continue
     await retry.click()

@@ -1,17 +1,31 @@
+import { DUTIES, type DutyName, isDuty } from '../job/duties.js'
 import type { TableDiagnosis } from '../store/store.js'
 import type { Finding } from './doctor.js'
 
 /** Jobs may wait so long before anybody has to look. */
 const PATIENCE_S = 60
 const LATE_S = 600
-/** A duty that works says so every ten minutes. */
-const DUTY_SILENT_MS = 30 * 60_000
+/** No pass of a duty takes so long: each is a few bounded statements. */
+const HANGS_S = 300
+/** A brake somebody forgot. */
+const PAUSED_LONG_MS = 3_600_000
+/** After how long without a success a duty is late, of those that run whether or not there is anything to do. */
+const SILENT_MS: Partial<Record<DutyName, number>> = {
+  ...{ rescue: 300_000, unserved: 300_000, rings: 300_000, evict: 300_000 },
+  ...{ retain: 300_000, retain_dlq: 300_000, retain_held: 300_000, forget: 300_000, partitions: 3 * 3_600_000 },
+}
 const DUE_LATE_S = 30
 const WORTH_TELLING = 10
 
 /** Jobs nobody runs, queues that grow, dead letters that come or go. */
 export function jobFindings(tables: TableDiagnosis): Finding[] {
-  return [...waitingFindings(tables), ...flowFindings(tables), ...expiringFindings(tables), ...leaseFindings(tables)]
+  return [
+    ...waitingFindings(tables),
+    ...flowFindings(tables),
+    ...expiringFindings(tables),
+    ...heldFindings(tables),
+    ...leaseFindings(tables),
+  ]
 }
 
 function waitingFindings({ waiting, measures }: TableDiagnosis): Finding[] {
@@ -63,11 +77,22 @@ function flowFindings({ flows }: TableDiagnosis): Finding[] {
   })
 }
 
-function expiringFindings({ expiring }: TableDiagnosis): Finding[] {
-  return expiring.map(({ queue, n, firstAt }) => ({
+function expiringFindings({ measures }: TableDiagnosis): Finding[] {
+  return measures.expiring.map(({ queue, n, firstAt }) => ({
     ...{ code: 'dlq_expiring', severity: 'warning' },
     message: `retention deletes ${n} dead letters of queue ${queue} within 3 days, the first at ${firstAt.toISOString()}`,
     fix: `spillway dlq export --queue ${queue}, or spillway queues set ${queue} --dlq-retention 90d`,
+  }))
+}
+
+function heldFindings({ held }: TableDiagnosis): Finding[] {
+  return held.map(({ queue, state, n, firstAt }) => ({
+    ...{ code: 'held_long', severity: 'warning' },
+    message: `${n} ${state} jobs of queue ${queue} have been held for 30 days and more, the first since ${firstAt.toISOString()}; nothing deletes them by itself`,
+    fix:
+      state === 'quarantined'
+        ? 'spillway quarantine list, then `quarantine release` or `jobs purge`'
+        : 'spillway undecodable check, then `undecodable release` or `jobs purge`',
   }))
 }
 
@@ -102,24 +127,48 @@ export function maintenanceFindings({ measures, queues }: TableDiagnosis, now: D
       message: `a job has been due for ${Math.round(measures.dueLagSeconds)} s and is not available`,
     })
   }
-  for (const { duty, lastSuccessAt, lastErrorAt, lastError } of measures.duties) {
-    const isFailing = lastErrorAt !== null && (lastSuccessAt === null || lastErrorAt > lastSuccessAt)
-    const isSilent =
-      measures.isLed && lastSuccessAt !== null && now.getTime() - lastSuccessAt.getTime() > DUTY_SILENT_MS
-    if (isFailing) {
-      found.push({
-        ...{ code: 'duty_failing', severity: 'error', fix: `look at the \`error\` events of the workers for ${duty}` },
-        message: `duty ${duty} fails since ${lastErrorAt.toISOString()}: ${lastError ?? 'no reason given'}`,
-      })
-    } else if (isSilent && ON_SCHEDULE.has(duty)) {
-      found.push({
-        ...{ code: 'duty_late', severity: 'warning', fix: 'restart the worker that leads' },
-        message: `duty ${duty} last succeeded at ${lastSuccessAt.toISOString()}`,
-      })
-    }
-  }
+  for (const duty of measures.duties) found.push(...dutyFindings(duty, measures.isLed, now))
   return found
 }
 
-/** Duties that run whether or not there is anything to do. */
-const ON_SCHEDULE: ReadonlySet<string> = new Set(['rescue', 'retain', 'retain_dlq', 'retain_held', 'forget'])
+type Duty = TableDiagnosis['measures']['duties'][number]
+
+function dutyFindings(it: Duty, isLed: boolean, now: Date): Finding[] {
+  const { duty, lastSuccessAt, lastErrorAt, lastError, underWaySeconds } = it
+  if (it.pausedAt !== null) return [pausedFinding(duty, it, it.pausedAt, now)]
+  if (lastErrorAt !== null && (lastSuccessAt === null || lastErrorAt > lastSuccessAt)) {
+    return [
+      {
+        ...{ code: 'duty_failing', severity: 'error', fix: `look at the \`error\` events of the workers for ${duty}` },
+        message: `duty ${duty} fails since ${lastErrorAt.toISOString()}: ${lastError ?? 'no reason given'}`,
+      },
+    ]
+  }
+  if (underWaySeconds !== null && underWaySeconds > HANGS_S) {
+    return [
+      {
+        ...{ code: 'duty_hangs', severity: 'error', fix: 'restart the worker that leads; another takes over' },
+        message: `duty ${duty} has been in one pass for ${Math.round(underWaySeconds)} s`,
+      },
+    ]
+  }
+  const silentMs = isDuty(duty) ? SILENT_MS[duty] : undefined
+  if (!isLed || lastSuccessAt === null || silentMs === undefined) return []
+  if (now.getTime() - lastSuccessAt.getTime() <= silentMs) return []
+  return [
+    {
+      ...{ code: 'duty_late', severity: 'warning', fix: 'restart the worker that leads; another takes over' },
+      message: `duty ${duty} last succeeded at ${lastSuccessAt.toISOString()}`,
+    },
+  ]
+}
+
+function pausedFinding(duty: string, { pausedBy, pausedReason }: Duty, pausedAt: Date, now: Date): Finding {
+  const isLong = now.getTime() - pausedAt.getTime() > PAUSED_LONG_MS
+  const reason = pausedReason === null ? '' : ` (${pausedReason})`
+  const does = isDuty(duty) ? `: it ${DUTIES[duty]}` : ''
+  return {
+    ...{ code: 'duty_paused', severity: isLong ? 'warning' : 'info', fix: `spillway duties resume ${duty}` },
+    message: `duty ${duty} is paused by ${pausedBy ?? 'nobody named'} since ${pausedAt.toISOString()}${reason}${does}`,
+  }
+}

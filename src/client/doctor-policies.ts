@@ -2,6 +2,8 @@ import type { StoredQueue, TableDiagnosis } from '../store/store.js'
 import type { Finding } from './doctor.js'
 
 const DAY_MS = 86_400_000
+/** More than a pause of a day or so usually leaves behind. */
+const MANY = 10_000
 
 /** Settings that are allowed and are seldom what was meant. */
 export function policyFindings({ queues }: TableDiagnosis, now: Date): Finding[] {
@@ -56,7 +58,7 @@ const RULES: readonly Rule[] = [
     const since = `by ${pausedBy ?? 'nobody named'} since ${pausedAt.toISOString()}${pausedReason === null ? '' : `: ${pausedReason}`}`
     return {
       ...{ code: 'queue_paused', fix: `spillway queues resume ${queue}` },
-      severity: waits > 0 && now.getTime() - pausedAt.getTime() > DAY_MS ? 'warning' : 'info',
+      severity: waits >= MANY || (waits > 0 && now.getTime() - pausedAt.getTime() > DAY_MS) ? 'warning' : 'info',
       message: `queue ${queue} is paused ${since}; ${waits} jobs wait`,
     }
   },

@@ -10,7 +10,7 @@ export class Duties {
     private readonly actor: string,
   ) {}
 
-  /** Every duty: when it last succeeded (to 10 minutes), how it last failed, whether somebody stopped it. */
+  /** Every duty: when it last succeeded (to about 5 s), how it last failed, whether somebody stopped it. */
   async list(): Promise<readonly StoredDuty[]> {
     return this.store.duties()
   }

@@ -35,7 +35,7 @@ export interface HandlerOptions {
   readonly console?: boolean | undefined
   /**
    * What `/metrics` says of the store, as Prometheus text: `async () => (await spillway.metrics()).text()`. Default: depth
-   * and age of the dead letters, jobs and workers. Tokens that reach some queues only are told of these in any case.
+   * and age of the dead letters, jobs, pauses and workers. Tokens that reach some queues only are told what is about these.
    */
   readonly metrics?: (() => Promise<string>) | undefined
   /** Refuses every change. Default: false. */

@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.js'
+import { HELD_STATES, LIVE_STATES } from '../job/states.js'
 import type { Principal } from './call.js'
 
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2, 10] as const
@@ -26,39 +27,13 @@ export class Metrics {
     })
   }
 
-  /** Counts of jobs, dead letters and workers as they are now, and of the answers given since the start. */
+  /**
+   * What the store is like now, and the answers given since the start. Of a caller who reaches some queues only, what is
+   * said of these.
+   */
   async text(client: Client, { queues: own }: Principal, ofStore?: () => Promise<string>): Promise<string> {
-    if (own === null && ofStore !== undefined) return `${await ofStore()}${this.answers().join('\n')}\n`
-    const [queues, depth, workers] = await Promise.all([
-      client.queues.list(),
-      client.dlq.depthByQueue(),
-      client.workers.list(),
-    ])
-    const mine = <T extends { readonly queue: string }>(all: readonly T[]) =>
-      all.filter(({ queue }) => own === null || own.includes(queue))
-    const now = Date.now()
-    return [
-      ...gauge('spillway_jobs', 'Jobs that have not ended, and dead letters, by queue and state.'),
-      ...mine(queues).flatMap(({ queue, counts = {} }) =>
-        Object.entries(counts).map(([state, n]) => `spillway_jobs${labels({ queue, state })} ${n}`),
-      ),
-      ...gauge('spillway_dlq_depth', 'Dead letters by queue.'),
-      ...mine(depth).map(({ queue, depth: n }) => `spillway_dlq_depth${labels({ queue })} ${n}`),
-      ...gauge('spillway_dlq_oldest_age_seconds', 'How long the oldest dead letter has been lying there.'),
-      ...mine(depth).flatMap(({ queue, oldestAt }) =>
-        oldestAt === null
-          ? []
-          : [`spillway_dlq_oldest_age_seconds${labels({ queue })} ${Math.max(0, (now - oldestAt.getTime()) / 1_000)}`],
-      ),
-      ...gauge('spillway_queue_paused', 'Whether nobody may claim from the queue.'),
-      ...mine(queues).map(
-        ({ queue, pausedAt }) => `spillway_queue_paused${labels({ queue })} ${pausedAt === null ? 0 : 1}`,
-      ),
-      ...gauge('spillway_workers', 'Registered worker processes.'),
-      `spillway_workers ${workers.length}`,
-      ...this.answers(),
-      '',
-    ].join('\n')
+    const text = ofStore === undefined ? await shortText(client) : await ofStore()
+    return `${own === null ? text : onlyOf(text, own)}${this.answers().join('\n')}\n`
   }
 
   private answers(): string[] {
@@ -77,8 +52,80 @@ export class Metrics {
   }
 }
 
-function gauge(name: string, help: string): string[] {
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`]
+/** Without the measurements of a `Spillway`: the most important ones, under the same names and with the same meaning. */
+async function shortText(client: Client): Promise<string> {
+  const [queues, depth, workers] = await Promise.all([
+    client.queues.list(),
+    client.dlq.depthByQueue(),
+    client.workers.list(),
+  ])
+  const now = Date.now()
+  const states: ReadonlySet<string> = new Set([...LIVE_STATES, ...HELD_STATES])
+  const jobs = queues.flatMap(({ queue, counts = {} }) =>
+    Object.entries(counts).flatMap(([state, n]) => (states.has(state) ? [[labels({ queue, state }), n] as const] : [])),
+  )
+  const taking = new Map<string, number>()
+  for (const queue of workers.flatMap((it) => it.queues)) taking.set(queue, (taking.get(queue) ?? 0) + 1)
+  return [
+    ...gauge('spillway_jobs', jobs),
+    ...gauge(
+      'spillway_dlq_depth',
+      depth.map(({ queue, depth: n }) => [labels({ queue }), n]),
+    ),
+    ...gauge(
+      'spillway_dlq_oldest_age_seconds',
+      depth.flatMap(({ queue, oldestAt }) =>
+        oldestAt === null ? [] : [[labels({ queue }), Math.max(0, (now - oldestAt.getTime()) / 1_000)] as const],
+      ),
+    ),
+    ...gauge(
+      'spillway_queue_paused',
+      queues.flatMap(({ queue, pausedAt }) => (pausedAt === null ? [] : [[labels({ queue }), 1] as const])),
+    ),
+    ...gauge(
+      'spillway_workers',
+      [...taking].map(([queue, n]) => [labels({ queue }), n]),
+    ),
+    '',
+  ].join('\n')
+}
+
+/** What the metrics of a `Spillway` say of theirs, word for word. */
+const HELP = {
+  spillway_jobs: 'Jobs that have not ended or are held, by state; unserved ones wait for a worker that can run them',
+  spillway_dlq_depth: 'Dead letters there now',
+  spillway_dlq_oldest_age_seconds: 'Age of the oldest dead letter; absent where there is none',
+  spillway_queue_paused: '1 for queues nobody may claim from; absent for others',
+  spillway_workers: 'Living worker registrations that take jobs of the queue',
+} as const
+
+function gauge(name: keyof typeof HELP, series: readonly (readonly [labels: string, value: number])[]): string[] {
+  if (series.length === 0) return []
+  return [
+    `# HELP ${name} ${HELP[name]}`,
+    `# TYPE ${name} gauge`,
+    ...series.map(([of, value]) => `${name}${of} ${value}`),
+  ]
+}
+
+/** The series of these queues; what is about no queue is about all of them. */
+function onlyOf(text: string, queues: readonly string[]): string {
+  const kept: string[] = []
+  let head: string[] = []
+  for (const line of text.split('\n')) {
+    if (line.startsWith('# HELP ')) head = [line]
+    else if (line.startsWith('#')) head.push(line)
+    else if (queues.includes(queueOf(line) ?? '')) {
+      kept.push(...head, line)
+      head = []
+    }
+  }
+  return kept.map((line) => `${line}\n`).join('')
+}
+
+function queueOf(line: string): string | undefined {
+  const [, escaped] = /[{,]queue="((?:[^"\\]|\\.)*)"/.exec(line) ?? []
+  return escaped?.replace(/\\(.)/g, (_, char: string) => (char === 'n' ? '\n' : char))
 }
 
 function labels(values: Readonly<Record<string, string>>): string {

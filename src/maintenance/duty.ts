@@ -30,6 +30,7 @@ export class Duty {
   private notBefore = 0
   private failures = 0
   private running: Promise<void> | undefined
+  private beganAt = 0
   private isStarted = false
   private isStopped = false
 
@@ -52,6 +53,11 @@ export class Duty {
   /** Ms until the next planned pass; `Infinity` when none is. */
   get nextInMs(): number {
     return this.plannedAt - performance.now()
+  }
+
+  /** For how many ms the pass under way has been running; undefined when none is. */
+  get underWayMs(): number | undefined {
+    return this.running && performance.now() - this.beganAt
   }
 
   /** Does one pass now, whoever leads, after one that is under way. Rejects with what it threw. */
@@ -90,6 +96,7 @@ export class Duty {
   }
 
   private run(onEnd?: (error: Error | null) => void): Promise<void> {
+    this.beganAt = performance.now()
     const run = this.passOnce(onEnd).finally(() => {
       if (this.running === run) this.running = undefined
     })

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { Lead, Upkeep } from '../store/store.js'
+import type { Lead, Passes, Upkeep } from '../store/store.js'
 
 export interface LeaderOptions {
   readonly name: string
   /** How long the lease holds without a renewal, which comes every half of it. */
   readonly ttlMs: () => number
+  /** How the duties of this process fare, told with each renewal. */
+  readonly passes: () => Passes
   /** The lease was taken or kept; `isNew` when this process did not have it before. */
   readonly onLead: (look: Lead, isNew: boolean) => void
   readonly onError: (error: Error) => void
@@ -61,11 +63,11 @@ export class Leader {
   }
 
   private async askOnce(): Promise<number> {
-    const { name, onLead, onError } = this.options
+    const { name, passes, onLead, onError } = this.options
     const ttlMs = this.options.ttlMs()
     const askedAt = performance.now()
     try {
-      const look = await this.store.lead(name, this.holder, ttlMs)
+      const look = await this.store.lead(name, this.holder, ttlMs, passes())
       if (!look.leading) {
         this.leadsUntil = 0
         // The holder will have renewed it by then, or it is free.

@@ -84,6 +84,7 @@ export class Maintenance {
       name: 'maintenance',
       // Who asks for faster rescues also wants a dead leader replaced faster.
       ttlMs: () => Math.min(LEASE_MS, Math.max(1_000, this.staleMs / 4)),
+      passes: () => ({ succeeded: this.reports.tell(), underWay: this.underWay() }),
       onLead: (look, isNew) => this.lead(look, isNew),
       onError: (error) => options.onError?.(error, 'leader'),
     })
@@ -158,6 +159,7 @@ export class Maintenance {
   }
 
   private lead(look: Lead, isNew: boolean): void {
+    this.reports.told()
     this.setPaused(look.pausedDuties)
     if (look.policyVersion !== this.policyVersion) this.limitsChanged()
     this.policyVersion = look.policyVersion
@@ -170,6 +172,14 @@ export class Maintenance {
     if (look.hasDeliveries) this.duties.webhooks.wake()
     this.promoting.looked(look, this.duties.promote)
     this.turning.looked(look, this.duties.rings)
+  }
+
+  private underWay(): Record<string, number> {
+    return Object.fromEntries(
+      Object.values(this.duties).flatMap(({ name, underWayMs }) =>
+        underWayMs === undefined ? [] : [[name, underWayMs]],
+      ),
+    )
   }
 
   private async rescue(): Promise<number> {

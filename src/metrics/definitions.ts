@@ -24,7 +24,7 @@ export const METRICS = {
   spillway_dlq_departures_total: counter(
     'store',
     ['queue', 'kind', 'reason'],
-    'Dead letters that left: retried, discarded, purged or expired',
+    'Dead letters that left: retried, discarded, purged, expired or evicted',
   ),
   spillway_dlq_depth: gauge('store', ['queue'], 'Dead letters there now'),
   spillway_dlq_oldest_age_seconds: gauge(
@@ -34,6 +34,11 @@ export const METRICS = {
     'max',
   ),
   spillway_dlq_unreviewed: gauge('store', ['queue'], 'Dead letters that nobody has acknowledged, muted or resolved'),
+  spillway_dlq_expiring: gauge(
+    'store',
+    ['queue'],
+    'Dead letters that retention deletes within 3 days, counted up to 10,000; absent where there is none',
+  ),
   spillway_jobs_removed_total: counter('store', ['queue', 'reason'], 'Jobs that left the store for good, by why'),
 
   spillway_jobs: gauge(
@@ -58,9 +63,10 @@ export const METRICS = {
   spillway_duty_last_success_timestamp_seconds: gauge(
     'store',
     ['duty'],
-    'When a duty last said that it succeeded; said every 10 minutes while nothing changes',
+    'When a duty last succeeded, to about 5 s while some process leads',
     'max',
   ),
+  spillway_duty_paused: gauge('store', ['duty'], '1 for duties that somebody stopped; absent for others', 'max'),
   spillway_duty_failing: gauge('store', ['duty'], '1 while the last word of a duty is a failure', 'max'),
   spillway_ring_slots_used: gauge(
     'store',

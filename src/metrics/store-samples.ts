@@ -27,6 +27,7 @@ export function storeSamples(measures: Measures): Samples {
     put('spillway_dlq_unreviewed', unreviewed, { queue })
     put('spillway_dlq_oldest_age_seconds', oldestSeconds, { queue })
   }
+  for (const { queue, n } of measures.expiring) put('spillway_dlq_expiring', n, { queue })
   for (const { queue, state, n } of measures.jobs) put('spillway_jobs', n, { queue, state })
   for (const { queue, kind, seconds } of measures.unserved) put('spillway_unserved_seconds', seconds, { queue, kind })
   for (const { queue, seconds } of measures.lag) put('spillway_queue_lag_seconds', seconds, { queue })
@@ -36,7 +37,8 @@ export function storeSamples(measures: Measures): Samples {
   put('spillway_expired_leases', measures.expiredLeases)
   put('spillway_operations_open', measures.openOperations)
   put('spillway_maintenance_led', measures.isLed ? 1 : 0)
-  for (const { duty, lastSuccessAt, lastErrorAt } of measures.duties) {
+  for (const { duty, lastSuccessAt, lastErrorAt, pausedAt } of measures.duties) {
+    if (pausedAt) put('spillway_duty_paused', 1, { duty })
     if (lastSuccessAt) put('spillway_duty_last_success_timestamp_seconds', lastSuccessAt.getTime() / 1_000, { duty })
     put('spillway_duty_failing', isFailing(lastSuccessAt, lastErrorAt) ? 1 : 0, { duty })
   }
@@ -58,9 +60,9 @@ function reasonOf(reason: string): string {
   return ARRIVALS.has(reason) ? reason : 'operator'
 }
 
-/** Of an expired one the reason counted is the state or why it had died. */
+/** Of an expired one the reason counted is the state or why it had died; of what a cap removed, that. */
 function whyGone(what: string, reason: string): string {
-  if (what === 'expired') return 'expired'
+  if (what === 'expired') return reason === 'evicted' ? 'evicted' : 'expired'
   return GONE.has(reason) ? reason : 'given_up'
 }
 

@@ -408,8 +408,11 @@ export interface Running {
 
 /** Work of the maintenance leader. Every method is one bounded pass of short transactions, safe beside any other. */
 export interface Upkeep {
-  /** Takes or keeps the lease called `name` for `ttlMs`; who has it also learns what there is to do. */
-  lead(name: string, holder: string, ttlMs: number): Promise<Lead>
+  /**
+   * Takes or keeps the lease called `name` for `ttlMs`; who has it also learns what there is to do, and leaves word of
+   * how its duties fare.
+   */
+  lead(name: string, holder: string, ttlMs: number, passes?: Passes): Promise<Lead>
   resign(name: string, holder: string): Promise<void>
   /** deferred → available, what is due, at most `limit`. `nextInMs`: until the next is due, null when none waits. */
   promote(limit: number): Promise<{ readonly moved: number; readonly nextInMs: number | null }>
@@ -460,6 +463,14 @@ export interface Upkeep {
 
 /** What retention is about; each part is swept on a schedule of its own. */
 export type RetainPart = 'finished' | 'dead' | 'parked' | 'evict' | 'bookkeeping'
+
+/** How duties fare in the process that leads: ms, by duty. */
+export interface Passes {
+  /** Since each last succeeded, of those that have since they were last told of. */
+  readonly succeeded: Readonly<Record<string, number>>
+  /** Since the pass under way began, where one is. */
+  readonly underWay: Readonly<Record<string, number>>
+}
 
 /** Who leads, and, for the leader, a cheap look at what waits for it. */
 export interface Lead {
@@ -1425,7 +1436,7 @@ export interface Archiving {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** How a duty fares. Success is written when it changes and every 10 minutes. */
+/** How a duty fares. When it last succeeded is known to about five seconds while some process leads. */
 export interface StoredDuty {
   readonly duty: DutyName
   readonly lastSuccessAt: Date | null
@@ -1627,6 +1638,11 @@ export interface Measures {
     readonly lastSuccessAt: Date | null
     readonly lastErrorAt: Date | null
     readonly lastError: string | null
+    readonly pausedAt: Date | null
+    readonly pausedBy: string | null
+    readonly pausedReason: string | null
+    /** For how long the pass under way has been running; null where none is, or nobody leads. */
+    readonly underWaySeconds: number | null
   }[]
   /** Whether some process leads the maintenance. */
   readonly isLed: boolean
@@ -1634,6 +1650,8 @@ export interface Measures {
   /** Leases of workers that are gone or silent, not taken back yet. */
   readonly expiredLeases: number
   readonly openOperations: number
+  /** Dead letters that retention deletes within 3 days, by queue; at most 10,000 of each are looked at. */
+  readonly expiring: readonly { readonly queue: string; readonly n: number; readonly firstAt: Date }[]
   readonly horizon: readonly HorizonHolder[]
 }
 
@@ -1704,8 +1722,13 @@ export interface TableDiagnosis {
     readonly departed: number
     readonly arrivedBefore: number
   }[]
-  /** Dead letters that retention deletes within 3 days, at most 10,000 looked at. */
-  readonly expiring: readonly { readonly queue: string; readonly n: number; readonly firstAt: Date }[]
+  /** Jobs that have been held for 30 days, at most 10,000 looked at. */
+  readonly held: readonly {
+    readonly queue: string
+    readonly state: 'quarantined' | 'undecodable'
+    readonly n: number
+    readonly firstAt: Date
+  }[]
   /** Tables with more dead rows than living ones, and more than 10,000. */
   readonly bloat: readonly {
     readonly table: string

@@ -1,12 +1,17 @@
 import { Spillway } from 'spillway'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findingsOf } from '../../src/client/doctor.js'
+import { DEFAULT_POLICY } from '../../src/job/policy.js'
+import { Metrics } from '../../src/metrics/metrics.js'
 import type { Diagnosis, TableDiagnosis } from '../../src/store/store.js'
 import { emptyDatabase } from '../support/database.js'
 import { onServer } from '../support/server.js'
 import { describeStore } from '../support/store.js'
 
 describeStore('the doctor', ({ store, given, db, url, clock }) => {
+  const sampled = async () => ({
+    samples: (await new Metrics(store, { everyMs: 0 }).samples()).get('spillway_dlq_expiring'),
+  })
   const spillway = new Spillway({ url })
   afterAll(() => spillway.close())
   const codes = async () => (await spillway.doctor()).findings.map(({ code, severity }) => `${severity} ${code}`)
@@ -115,6 +120,35 @@ describeStore('the doctor', ({ store, given, db, url, clock }) => {
     expect(findings.find(({ code }) => code === 'queue_paused')?.message).toContain('by ada')
   })
 
+  it('names jobs that have been held for 30 days, which nothing deletes by itself', async () => {
+    await given.jobs(2, { state: 'undecodable', queue: 'mail', heldAt: new Date(Date.now() - 31 * 86_400_000) })
+    await given.job({ state: 'quarantined', queue: 'mail', heldAt: new Date(Date.now() - 29 * 86_400_000) })
+
+    const held = (await spillway.doctor()).findings.filter(({ code }) => code === 'held_long')
+
+    expect(held).toMatchObject([
+      { severity: 'warning', message: expect.stringContaining('2 undecodable jobs of queue mail') },
+    ])
+  })
+
+  it('does not warn of dead letters that something keeps: a retention of their own, or that nobody has looked at them', async () => {
+    const died = new Date(Date.now() - 29 * 86_400_000)
+    const old = { state: 'archived', dlqAt: died, retainFrom: died } as const
+    await given.job({ ...old, queue: 'own', retention: { dlq: 90 * 86_400_000 } })
+    await given.job({ ...old, queue: 'unseen' })
+    await spillway.queues.set('unseen', { keepUnreviewed: true })
+    const near = await given.job({ ...old, queue: 'near' })
+
+    const { findings, diagnosis } = await spillway.doctor()
+    const { samples } = await sampled()
+
+    expect(findings.filter(({ code }) => code === 'dlq_expiring')).toHaveLength(1)
+    expect(diagnosis?.tables?.measures.expiring).toMatchObject([{ queue: 'near', n: 1 }])
+    expect(samples).toEqual([{ labels: { queue: 'near' }, value: 1 }])
+    expect((await spillway.dlq.expiring()).map(({ queue }) => queue)).toEqual(['near'])
+    expect(near.queue).toBe('near')
+  })
+
   it('tells worst things first', async () => {
     await spillway.queues.set('mail', { retention: { dlq: 0 }, crashLimit: 1 })
     await spillway.queues.pause('mail')
@@ -176,10 +210,19 @@ const WELL: Diagnosis = {
   connection: { isPooled: false, keepsNames: true, hearsNotices: true },
   schema: { version: 10, latest: 10, pending: [] },
   tables: {
-    ...{ lacking: [], queues: [], waiting: [], flows: [], expiring: [], bloat: [] },
+    ...{ lacking: [], queues: [], waiting: [], flows: [], held: [], bloat: [] },
     measures: {
       ...{ schemaVersion: 10, totals: [], jobs: [], lag: [], dlq: [], workers: [], pausedQueues: [], dueLagSeconds: 0 },
-      ...{ unserved: [], duties: [], isLed: true, rings: [], expiredLeases: 0, openOperations: 0, horizon: [] },
+      ...{
+        unserved: [],
+        duties: [],
+        isLed: true,
+        rings: [],
+        expiredLeases: 0,
+        openOperations: 0,
+        expiring: [],
+        horizon: [],
+      },
     },
   },
 }
@@ -188,10 +231,24 @@ describe('what the doctor makes of it', () => {
   const NOW = new Date('2030-01-01T00:00:00Z')
   const tables = WELL.tables!
   const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
-  const duty = (last: Date) => ({ duty: 'rescue', lastSuccessAt: last, lastErrorAt: null, lastError: null })
-  const measured = (part: Partial<TableDiagnosis['measures']>): Diagnosis => ({
+  const duty = (lastSuccessAt: Date | null, over: Partial<TableDiagnosis['measures']['duties'][number]> = {}) => ({
+    ...{ duty: 'rescue', lastSuccessAt, lastErrorAt: null, lastError: null, underWaySeconds: null },
+    ...{ pausedAt: null, pausedBy: null, pausedReason: null, ...over },
+  })
+  const measured = (
+    part: Partial<TableDiagnosis['measures']>,
+    queues: TableDiagnosis['queues'] = tables.queues,
+  ): Diagnosis => ({
     ...WELL,
-    tables: { ...tables, measures: { ...tables.measures, ...part } },
+    tables: { ...tables, queues, measures: { ...tables.measures, ...part } },
+  })
+  const IDLE_QUEUE = {
+    ...{ queue: 'q', policy: DEFAULT_POLICY, counts: null, updatedAt: minutesAgo(0) },
+    ...{ pausedAt: null, pausedBy: null, pausedReason: null },
+  } as unknown as TableDiagnosis['queues'][number]
+  const paused = (minutes: number, available: number) => ({
+    ...IDLE_QUEUE,
+    ...{ pausedAt: minutesAgo(minutes), pausedBy: 'ada', counts: { available } as never },
   })
   const slot = { holder: 'replication slot', name: 'old_replica', pid: null, application: null, role: null } as const
 
@@ -232,8 +289,23 @@ describe('what the doctor makes of it', () => {
     ],
     ['', measured({ horizon: [{ ...slot, transactions: 20, seconds: null, queryStartedAt: null }] })],
     ['error promotion_late', measured({ dueLagSeconds: 90 })],
-    ['warning duty_late', measured({ duties: [duty(minutesAgo(40))] })],
-    ['', measured({ duties: [duty(minutesAgo(11))] })],
+    ['warning duty_late', measured({ duties: [duty(minutesAgo(6))] })],
+    ['', measured({ duties: [duty(minutesAgo(4))] })],
+    ['warning duty_late', measured({ duties: [duty(minutesAgo(200), { duty: 'partitions' })] })],
+    ['', measured({ duties: [duty(minutesAgo(100), { duty: 'partitions' })] })],
+    // Nothing to send is not late.
+    ['', measured({ duties: [duty(minutesAgo(200), { duty: 'webhooks' })] })],
+    ['warning nobody_leads', measured({ isLed: false, duties: [duty(minutesAgo(6))] }, [IDLE_QUEUE])],
+    ['error duty_hangs', measured({ duties: [duty(minutesAgo(1), { duty: 'webhooks', underWaySeconds: 400 })] })],
+    ['', measured({ duties: [duty(minutesAgo(1), { duty: 'retain_dlq', underWaySeconds: 200 })] })],
+    ['error duty_failing', measured({ duties: [duty(minutesAgo(4), { lastErrorAt: minutesAgo(3) })] })],
+    ['', measured({ duties: [duty(minutesAgo(2), { lastErrorAt: minutesAgo(3) })] })],
+    ['info duty_paused', measured({ duties: [duty(minutesAgo(40), { pausedAt: minutesAgo(40) })] })],
+    ['warning duty_paused', measured({ duties: [duty(null, { pausedAt: minutesAgo(61) })] })],
+    ['info queue_paused', measured({}, [paused(60, 9_999)])],
+    ['warning queue_paused', measured({}, [paused(60, 10_000)])],
+    ['warning queue_paused', measured({}, [paused(25 * 60, 1)])],
+    ['info queue_paused', measured({}, [paused(25 * 60, 0)])],
   ])('finds "%s"', (expected, diagnosis) => {
     const found = findingsOf(diagnosis, NOW).map(({ code, severity }) => `${severity} ${code}`)
 

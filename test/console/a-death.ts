@@ -50,7 +50,8 @@ export function longHistory(now = Date.now()): readonly HistoryEntry[] {
 /** One death of the billing queue with a long history, and two others of its cause; its id first. */
 export async function aDeath(given: Given): Promise<readonly [id: string, newer: string, older: string]> {
   const dead = {
-    ...{ state: 'archived', queue: 'billing', kind: 'charge_card', cause: 'gateway-timeout' },
+    state: 'archived',
+    ...{ queue: 'billing', kind: 'charge_card', cause: 'gateway-timeout' },
     ...{ errorClass: 'GatewayTimeout', errorMessage: 'payment gateway did not answer within 30 s' },
     ...{ attempt: 5, maxAttempts: 5, generation: 1 },
   } as const

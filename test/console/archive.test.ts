@@ -50,11 +50,11 @@ describeConsole('the archive', ({ serve, open, given, store, clock, complaints }
 
   it('is pruned by the month, after its name was typed, and not while anything in it is kept', async () => {
     await archived()
-    const [month] = await store.coldMonths()
     const { url } = await serve()
     const kept = await open(`${url}/archive`)
     await kept.getByText('still kept').waitFor()
     await clock.advance('90d')
+    const [month] = await store.coldMonths()
     const page = await open(`${url}/archive`)
 
     await page.getByRole('button', { name: `Prune ${month?.month}` }).click()

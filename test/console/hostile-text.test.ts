@@ -42,7 +42,7 @@ describeConsole('text of users', ({ serve, open, given, client }) => {
   /** Everything else that has a name, a note or a reason. */
   const aroundIt = async (text: string, id: string) => {
     await client.dlq.note(id, text, { actor: text, reason: text })
-    await client.dlq.resolve(id, { link: text, note: text, actor: text })
+    await client.dlq.resolve(id, { link: text, reason: text, actor: text })
     await client.queues.pause(text, { reason: text, actor: text })
     await client.tokens.create({ name: text, role: 'viewer' })
     await given.worker({ name: text, host: text, version: text, queues: [text], kinds: [text] })

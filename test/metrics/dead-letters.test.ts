@@ -99,6 +99,21 @@ describeStore('metrics of the dead-letter queue', ({ store, given, db, url, sche
     expect(await departures()).toBe(2)
   })
 
+  it('count what a cap removes apart from what its retention ended, both ways', async () => {
+    await spillway.queues.set('billing', { dlqMaxRows: 2 })
+    await given.jobs(5, { state: 'archived', queue: 'billing' })
+    const old = new Date(Date.now() - 31 * DAY)
+    await given.job({ state: 'archived', queue: 'mail', dlqAt: old, retainFrom: old })
+    await store.fold(1_000)
+
+    await store.retain(1_000)
+
+    expect(await departures({ queue: 'billing', reason: 'evicted' })).toBe(3)
+    expect(await measured('spillway_jobs_removed_total', { queue: 'billing', reason: 'evicted' })).toBe(3)
+    expect(await measured('spillway_jobs_removed_total', { queue: 'mail', reason: 'expired' })).toBe(1)
+    expect(await measured('spillway_jobs_removed_total')).toBe(4)
+  })
+
   it('never go back: neither when deltas are folded, nor when the history of the minutes is forgotten', async () => {
     const ids = await given.jobs(5, { queue: 'billing' })
     for (const id of ids) await spillway.jobs.kill(id)

@@ -1,5 +1,8 @@
 import pg from 'pg'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { DUTIES, type DutyName } from '../../src/job/duties.js'
+import { Maintenance } from '../../src/maintenance/maintenance.js'
+import { Database } from '../../src/store/postgres/database.js'
 import { archiveQueries } from '../../src/store/postgres/queries/archive.js'
 import { deadlineQueries } from '../../src/store/postgres/queries/deadlines.js'
 import { foldQueries } from '../../src/store/postgres/queries/fold.js'
@@ -17,17 +20,20 @@ import { sql } from '../../src/store/postgres/sql.js'
 import { effort } from '../support/effort.js'
 import { describeStore } from '../support/store.js'
 
+type Asked = [statement: { readonly text: string }, params: readonly unknown[]]
+
 const schema = 'spillway'
 const { planRows } = effort.retention
 const isSmall = planRows < 1_000_000
 const FROM = '-infinity'
 const retention = [false, true].flatMap((isArchiving) => {
-  const { look, terminal, terminalOwn, bin, held, payloadVersions, triage } = retainQueries(schema, isArchiving)
+  const queries = retainQueries(schema, isArchiving)
+  const { look, terminal, terminalOwn, bin, binOwn, held, heldOwn, payloadVersions, triage } = queries
   const dead = retainDeadQueries(schema, isArchiving)
   const name = isArchiving ? ', to the archive' : ''
   return [
     [`look${name}`, look, []],
-    ...[...terminal, ...terminalOwn, bin, held, payloadVersions, triage].map(
+    ...[...terminal, ...terminalOwn, bin, binOwn, held, heldOwn, payloadVersions, triage].map(
       (statement, n) => [`sweep ${n}${name}`, statement, [FROM, 1_000, 1_000]] as const,
     ),
     [`due queues${name}`, dead.due, []],
@@ -41,7 +47,7 @@ const retention = [false, true].flatMap((isArchiving) => {
 
 /** Whatever a store does by itself, again and again. */
 const RECURRING: readonly (readonly [string, { readonly text: string }, readonly unknown[]])[] = [
-  ['lead', leaderQueries(schema).lead, ['maintenance', 'h', 10_000]],
+  ['lead', leaderQueries(schema).lead, ['maintenance', 'h', 10_000, '{}', '{}']],
   ['report a duty', leaderQueries(schema).report, ['fold', null, 0]],
   ['duties', overseeQueries(schema).duties, []],
   ['promote', promoteQueries(schema).promote, [1_000, 'c']],
@@ -90,6 +96,27 @@ describeStore(
       const plan = await planOf(statement, params)
 
       expect(plan.split('\n').filter((line) => LARGE.test(line) && (isSmall || MANY.test(line)))).toEqual([])
+    })
+
+    it('nor does any other that a duty runs by itself', async () => {
+      const known = new Set(RECURRING.map(([, { text }]) => text))
+      const prepared = vi.spyOn(Database.prototype as unknown as { config(...asked: Asked): unknown }, 'config')
+      onTestFinished(() => prepared.mockRestore())
+      const maintenance = new Maintenance(store, { staleMs: 45_000 })
+      for (const duty of Object.keys(DUTIES) as DutyName[]) await maintenance.runOnce(duty)
+      const others = new Map(
+        prepared.mock.calls.filter(([{ text }]) => !known.has(text)).map(([{ text }, params]) => [text, params]),
+      )
+      prepared.mockRestore()
+
+      const whole: string[] = []
+      for (const [text, params] of others) {
+        const plan = await planOf({ text }, params)
+        whole.push(...plan.split('\n').filter((line) => LARGE.test(line) && (isSmall || MANY.test(line))))
+      }
+
+      expect(others.size).toBeGreaterThan(10)
+      expect(whole).toEqual([])
     })
 
     it('take less than 50 ms each when there is nothing to do', async () => {

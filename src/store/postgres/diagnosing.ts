@@ -45,7 +45,7 @@ export function diagnosing(db: Database, schema: string, parts: Parts): () => Pr
     const measures = await parts.measure()
     const waiting = await db.run(queries.waiting, [], READ)
     const flows = await db.run(queries.flows, [], READ)
-    const expiring = await db.run(queries.expiring, [], READ)
+    const held = await db.run(queries.held, [], READ)
     const bloat = await db.run(queries.bloat, [schema], READ)
     return {
       lacking,
@@ -58,7 +58,9 @@ export function diagnosing(db: Database, schema: string, parts: Parts): () => Pr
       flows: flows.map(([queue, arrived, departed, arrivedBefore]) => ({
         ...{ queue, arrived: Number(arrived), departed: Number(departed), arrivedBefore: Number(arrivedBefore) },
       })),
-      expiring: expiring.map(([queue, n, firstMs]) => ({ queue, n: Number(n), firstAt: new Date(Number(firstMs)) })),
+      held: held.map(([queue, state, n, firstMs]) => ({
+        ...{ queue, state: state as 'quarantined' | 'undecodable', n: Number(n), firstAt: new Date(Number(firstMs)) },
+      })),
       bloat: bloat.map(([table, deadRows, liveRows, vacuumedMs]) => ({
         ...{ table, deadRows: Number(deadRows), liveRows: Number(liveRows) },
         vacuumedAt: vacuumedMs === null ? null : new Date(Number(vacuumedMs)),

@@ -8,8 +8,11 @@ import {
   type PlanesDocument,
   type StateDocument,
 } from './queries/measure.js'
+import { retainDeadQueries } from './queries/retain-dead.js'
 import { triageQueries } from './queries/triage.js'
 
+/** How long before dead letters leave somebody is warned. */
+const SOON_MS = 3 * 86_400_000
 const READ = { repeatable: true, patienceMs: 0 } as const
 
 /** Reads everything worth watching, one statement after the other on one connection's worth of load. */
@@ -17,6 +20,7 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
   const queries = measureQueries(schema)
   const { depth } = dlqQueries(schema)
   const { unreviewed } = triageQueries(schema)
+  const { expiring } = retainDeadQueries(schema)
 
   async function document<T>(statement: (typeof queries)['flows']): Promise<T> {
     const [row] = await db.run(statement, [], READ)
@@ -29,6 +33,7 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
     const state = await document<StateDocument>(queries.state)
     const depths = await db.run(depth, [null], READ)
     const left = new Map((await db.run(unreviewed, [null], READ)).map(([queue, n]) => [queue, Number(n)]))
+    const leaving = await db.run(expiring, [SOON_MS, null], READ)
     const horizon = await db.run(queries.horizon, [], READ)
     return {
       schemaVersion: state.version,
@@ -42,13 +47,12 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
       workers: state.workers.map(([queue, n]) => ({ queue, n })),
       pausedQueues: state.paused,
       dueLagSeconds: state.due_lag,
-      duties: state.duties.map(([duty, successMs, errorMs, error]) => ({
-        ...{ duty, lastSuccessAt: dateOf(successMs), lastErrorAt: dateOf(errorMs), lastError: error },
-      })),
+      duties: state.duties.map(dutyOf),
       isLed: state.led,
       rings: state.rings.map(([ring, usedSlots, bytes]) => ({ ring, usedSlots, bytes })),
       expiredLeases: state.expired,
       openOperations: state.operations,
+      expiring: leaving.map(([queue, n, firstMs]) => ({ queue, n: Number(n), firstAt: new Date(Number(firstMs)) })),
       horizon: horizon.map(holderOf),
     }
   }
@@ -56,6 +60,14 @@ export function measuring(db: Database, schema: string): () => Promise<Measures>
 
 function dlqOf(queue: string, depth: number, unreviewed: number, oldestMs: number): Measures['dlq'][number] {
   return { queue, depth, unreviewed, oldestSeconds: Math.max(0, oldestMs) / 1_000 }
+}
+
+function dutyOf(row: StateDocument['duties'][number]): Measures['duties'][number] {
+  const [duty, successMs, errorMs, lastError, pausedMs, pausedBy, pausedReason, underWaySeconds] = row
+  return {
+    ...{ duty, lastSuccessAt: dateOf(successMs), lastErrorAt: dateOf(errorMs), lastError },
+    ...{ pausedAt: dateOf(pausedMs), pausedBy, pausedReason, underWaySeconds },
+  }
 }
 
 function holderOf(row: HorizonRow): HorizonHolder {

@@ -75,6 +75,9 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       return { gone: Number(gone), looked: Number(looked), last: last === null ? null : [last] }
     })
 
+  const both = async (name: string, all: Sweep, own: Sweep, limit: number) =>
+    (await sweep(name, all, limit)) + (await sweep(`${name} own`, own, limit))
+
   async function sweepDead({ dead }: typeof plain, limit: number): Promise<number> {
     let deleted = 0
     const own = await sweepOn('own', limit, async ([at, id]) => {
@@ -155,8 +158,8 @@ export function retaining(db: Database, schema: string, { partitionsMs = PARTITI
       ...(isDue('dead') && { dlq: await sweepDead(queries, limit) }),
       ...(isDue('evict') && { evicted: await evict(limit) }),
       ...(isDue('parked') && {
-        bin: bin === 't' ? await sweep('bin', queries.bin, limit) : 0,
-        held: held === 't' ? await sweep('held', queries.held, limit) : 0,
+        bin: bin === 't' ? await both('bin', queries.bin, queries.binOwn, limit) : 0,
+        held: held === 't' ? await both('held', queries.held, queries.heldOwn, limit) : 0,
       }),
       ...(isDue('bookkeeping') && (await bookkeeping(queries, look!, limit))),
     }

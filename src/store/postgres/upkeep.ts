@@ -1,4 +1,4 @@
-import type { Lead, Upkeep } from '../store.js'
+import type { Lead, Passes, Upkeep } from '../store.js'
 import { answering } from './answering.js'
 import type { Database } from './database.js'
 import { sweptDeath } from './dead-row.js'
@@ -17,6 +17,8 @@ import { type RingOptions, turningRings } from './turning-rings.js'
 /** Most rows one statement of maintenance moves: it holds their locks for milliseconds. */
 const MAX_BATCH = 1_000
 
+const NO_PASSES: Passes = { succeeded: {}, underWay: {} }
+
 export type UpkeepOptions = RingOptions & RetainOptions
 
 /** Maintenance on PostgreSQL. What it remembers between passes only saves work; any process may take over at any time. */
@@ -31,8 +33,9 @@ export function upkeep(db: Database, schema: string, options: UpkeepOptions = {}
   const { prepare: prepareCold } = archiveQueries(schema)
 
   return {
-    async lead(name, holder, ttlMs): Promise<Lead> {
-      const [row] = await db.run(leaders.lead, [name, holder, ttlMs], { repeatable: true, patienceMs: 0 })
+    async lead(name, holder, ttlMs, { succeeded, underWay } = NO_PASSES): Promise<Lead> {
+      const params = [name, holder, ttlMs, JSON.stringify(succeeded), JSON.stringify(underWay)] as const
+      const [row] = await db.run(leaders.lead, [...params], { repeatable: true, patienceMs: 0 })
       const [leading, expiresInMs, nextDueInMs, hasExpired, hasDeltas, hasOrphans, ...rest] = row!
       const [hasEvents, hasDeliveries, activity, nextTimeoutInMs, paused, version] = rest
       return {

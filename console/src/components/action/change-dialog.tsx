@@ -19,7 +19,8 @@ interface ChangeDialogProps<R> {
   readonly about: readonly Noun[]
   readonly done: (result: R) => ReactNode
   readonly children?: ReactNode
-  readonly onClose: () => void
+  /** Whether it was done by then. */
+  readonly onClose: (isDone: boolean) => void
 }
 
 /** An {@link ActionDialog} for one request that has no dry run. */

@@ -14,10 +14,21 @@ import { RestoreDialog } from './restore-dialog.js'
 
 /** One archived job, and the way back where it was a dead letter. */
 export function ArchivedDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const [restoring, setRestoring] = useState<ArchivedJob>()
+  // Once it is restored there is no such archived job to be asked for.
+  if (restoring !== undefined) return <RestoreDialog job={restoring} onClose={onClose} />
+  return <Shown id={id} onRestore={setRestoring} onClose={onClose} />
+}
+
+interface ShownProps {
+  readonly id: string
+  readonly onRestore: (job: ArchivedJob) => void
+  readonly onClose: () => void
+}
+
+function Shown({ id, onRestore, onClose }: ShownProps) {
   const { data, error, refetch } = useQuery(archivedQuery(id))
   const { may } = useCaller()
-  const [restoring, setRestoring] = useState<ArchivedJob>()
-  if (restoring !== undefined) return <RestoreDialog job={restoring} onClose={onClose} />
   return (
     <Modal opened title={`Archived job ${id}`} size="lg" onClose={onClose}>
       {data === undefined ? (
@@ -31,7 +42,7 @@ export function ArchivedDialog({ id, onClose }: { id: string; onClose: () => voi
           <ArchivedFacts job={data} />
           {data.history !== undefined && data.history.length > 0 && <History id={id} entries={data.history} />}
           {data.state === 'archived' && may('operate') && (
-            <Button size="compact-sm" onClick={() => setRestoring(data)}>
+            <Button size="compact-sm" onClick={() => onRestore(data)}>
               Restore …
             </Button>
           )}

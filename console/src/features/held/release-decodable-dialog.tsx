@@ -35,8 +35,9 @@ export function ReleaseDecodableDialog({ group: { kind }, onClose }: { group: Gr
         </>
       }
       {...(isForced ? { danger: 'What still does not decode is claimed once, and held again.' } : {})}
-      request={{ kind, isForced }}
+      request={{ kind, isForced, reason }}
       preview={{
+        of: kind,
         ask: (signal) => ask('checkUndecodable', { body: { kind } }, { signal }),
         show: (check) => <Check check={check} />,
       }}

@@ -9,6 +9,7 @@ import { useCaller } from '../session/session.js'
 import { undecodableListQuery, undecodableQuery } from './queries.js'
 import { ReleaseDecodableDialog } from './release-decodable-dialog.js'
 import { type Group, UndecodableGroups } from './undecodable-groups.js'
+import './sample.css'
 
 /** Jobs whose payload no code could read, by kind and version, and how many would decode now. */
 export function Undecodable() {

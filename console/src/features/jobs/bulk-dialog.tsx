@@ -11,7 +11,8 @@ import './bulk-dialog.css'
 interface BulkDialogProps {
   readonly name: BulkActionName
   readonly ids: readonly string[]
-  readonly onClose: () => void
+  /** Whether it was done by then. */
+  readonly onClose: (isDone: boolean) => void
 }
 
 const MOST = 1_000

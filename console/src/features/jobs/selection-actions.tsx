@@ -28,7 +28,15 @@ export function SelectionActions({ selection, state }: SelectionActionsProps) {
           {BULK_ACTIONS[name].label} …
         </Button>
       ))}
-      {open !== undefined && <BulkDialog {...open} onClose={() => setOpen(undefined)} />}
+      {open !== undefined && (
+        <BulkDialog
+          {...open}
+          onClose={(isDone) => {
+            setOpen(undefined)
+            if (isDone) selection.clear()
+          }}
+        />
+      )}
     </>
   )
 }

@@ -61,15 +61,19 @@ export function archiveQueries(schema: string) {
   const dead = table('dlq_entries')
   const exact = (column: string) =>
     new Fragment(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
-  // As job lists have it: when a dead letter died is when it ended, and nothing here waits for a callback.
+  // As job lists have it: when a dead letter died is when it ended, why a job was held is its reason, what was held before
+  // it was discarded has not died, and nothing here waits for a callback.
   const shown = fragment`
-      (select c.*, coalesce(c.finalized_at, c.dlq_at) as ended_at, null::json as callback from ${cold} c)`
+      (select c.*, coalesce(c.finalized_at, c.dlq_at) as ended_at, null::json as callback,
+              coalesce(c.reason, c.held_reason) as own_reason,
+              case when c.state <> 'discarded' or c.from_state = 'archived' then c.dlq_reason end as died_of
+         from ${cold} c)`
   const row = (ended: Fragment, isWhole: Fragment) => fragment`
              job.why, date_part('epoch', job.archived_at) * 1000, date_part('epoch', job.keep_until) * 1000, ${exact('job.archived_at')},
              ${ended},
              case when ${isWhole} then job.payload end, case when ${isWhole} then array_to_json(${new Fragment(wholeHistory('job'))}) end,
              case when ${isWhole} then job.result end, case when ${isWhole} then job.progress end, job.origin_id,
-             ${new Columns([jobColumns('job').quoted.replace('job.finalized_at', 'job.ended_at')])}`
+             ${new Columns([jobColumns('job').quoted.replace('job.finalized_at', 'job.ended_at').replace('job.dlq_reason', 'job.died_of').replace('job.reason', 'job.own_reason')])}`
 
   return {
     /**
@@ -86,7 +90,7 @@ export function archiveQueries(schema: string) {
       const filters = [
         ...(state === undefined ? [] : [where.compare('state =', state)]),
         ...(cause === undefined ? [] : [where.compare('cause =', cause)]),
-        ...(reason === undefined ? [] : [where.compare('coalesce(dlq_reason, reason) =', reason)]),
+        ...(reason === undefined ? [] : [where.compare('coalesce(dlq_reason, reason, held_reason) =', reason)]),
         ...(tag === undefined ? [] : [fragment`${where.value(tag)} = any (tags)`]),
         ...(pattern === undefined ? [] : [textMatches(where.value(pattern))]),
       ]

@@ -1,4 +1,3 @@
-import { DEFAULT_POLICY } from '../../../job/policy.js'
 import { fragment, Identifier, join, sql, whole } from '../sql.js'
 import { SLOTS } from './claim.js'
 
@@ -29,7 +28,6 @@ export type BloatRow = [table: string, deadRows: string, liveRows: string, vacuu
 
 export function diagnoseQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
-  const dlqKeep = fragment`${table('effective_retention')}(d.retention, q.retention, 'dlq', ${whole(DEFAULT_POLICY.retention.dlq ?? 0)}::bigint)`
 
   return {
     /** The store's clock, in ms since 1970. */
@@ -94,15 +92,15 @@ export function diagnoseQueries(schema: string) {
        group by queue
        order by queue`,
 
-    /** Dead letters whose retention lapses within 3 days, of the 10,000 oldest. Index: dlq_recent. */
-    expiring: sql<[], [queue: string, n: string, firstMs: string]>`
-      select queue, count(*), min(date_part('epoch', until)) * 1000
-        from (select d.queue, d.retain_from + ${dlqKeep} * interval '1 millisecond' as until
-                from (select queue, retention, retain_from from ${table('dlq_entries')} order by dlq_at, id limit 10000) as d
-                left join ${table('queues')} q on q.queue = d.queue) as due
-       where until < now() + interval '3 days'
-       group by queue
-       order by queue`,
+    /** Jobs that have been held for 30 days, of the 10,000 oldest. Index: held_age. */
+    held: sql<[], [queue: string, state: string, n: string, firstMs: string]>`
+      select queue, state, count(*), min(date_part('epoch', held_at)) * 1000
+        from (select queue, state, held_at from ${table('held_entries')}
+               where held_at < now() - interval '30 days'
+               order by held_at
+               limit 10000) as old
+       group by queue, state
+       order by queue, state`,
 
     /** Slots are left out: they are truncated, never vacuumed. */
     bloat: sql<[schema: string], BloatRow>`

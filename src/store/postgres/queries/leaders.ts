@@ -1,4 +1,4 @@
-import { fragment, Identifier, join, sql } from '../sql.js'
+import { type Fragment, fragment, Identifier, join, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 
 export type LeadRow = [
@@ -32,14 +32,16 @@ export function leaderQueries(schema: string) {
      * Takes the lease when it is free, lapsed or one's own. Who gets it also learns what there is to do, by one index
      * probe for each question, so that idle duties need no statements of their own.
      *
-     * Locks the one row. Always answers one row.
+     * How its duties fare goes along, in ms ago, so that it costs no row of its own. Locks the one row. Always answers one
+     * row.
      */
-    lead: sql<[name: string, holder: string, ttlMs: number], LeadRow>`
+    lead: sql<[name: string, holder: string, ttlMs: number, succeeded: string, underWay: string], LeadRow>`
       with led as (
-        insert into ${leaders} as l (name, holder, expires_at, written_at)
-        values ($1, $2, now() + $3 * interval '1 millisecond', now())
+        insert into ${leaders} as l (name, holder, expires_at, written_at, succeeded, under_way)
+        values ($1, $2, now() + $3 * interval '1 millisecond', now(), ${timesOf('$4')}, ${timesOf('$5')})
         on conflict (name) do update
-           set holder = excluded.holder, expires_at = excluded.expires_at, written_at = excluded.written_at
+           set holder = excluded.holder, expires_at = excluded.expires_at, written_at = excluded.written_at,
+               succeeded = coalesce(l.succeeded, '{}') || excluded.succeeded, under_way = excluded.under_way
          where l.holder = excluded.holder or l.expires_at <= now()
         returning $3::float8 as ms
       )
@@ -73,9 +75,12 @@ export function leaderQueries(schema: string) {
              (select json_agg(duty)::text from ${table('duties')} where paused_at is not null),
              (select policy_version::text from ${table('control')})`,
 
-    /** Gives the lease up, so that another process need not wait for its end. Not the holder's: nothing happens. */
+    /**
+     * Gives the lease up, so that another process need not wait for its end. Not the holder's: nothing happens. The row
+     * stays, for what it knows of the duties.
+     */
     resign: sql<[name: string, holder: string], []>`
-      delete from ${leaders} where name = $1 and holder = $2`,
+      update ${leaders} set expires_at = now(), under_way = null where name = $1 and holder = $2`,
 
     /** Remembers when a duty last succeeded and how it last failed. */
     report: sql<[duty: string, error: string | null, failures: number], []>`
@@ -87,4 +92,18 @@ export function leaderQueries(schema: string) {
              last_error_at = coalesce(excluded.last_error_at, d.last_error_at),
              failures = d.failures + excluded.failures`,
   }
+}
+
+/** Ages in ms, by duty, as times of this server; none is no row, and an empty object. */
+function timesOf(param: '$4' | '$5'): Fragment {
+  const ages = param === '$4' ? fragment`$4::json` : fragment`$5::json`
+  return fragment`(select coalesce(jsonb_object_agg(key, round(date_part('epoch', now()) * 1000 - value::float8)), '{}')
+                    from json_each_text(${ages}))`
+}
+
+/** Of each duty when it last succeeded, as whoever leads or led last told: `duty`, `at`. */
+export function toldSuccesses(schema: string): Fragment {
+  return fragment`(select key as duty, to_timestamp(value::float8 / 1000) as at
+                     from ${new Identifier(schema, 'leaders')}, jsonb_each_text(succeeded)
+                    where name = 'maintenance')`
 }

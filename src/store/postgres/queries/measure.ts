@@ -1,5 +1,6 @@
 import { fragment, Identifier, join, sql, whole } from '../sql.js'
 import { SLOTS } from './claim.js'
+import { toldSuccesses } from './leaders.js'
 
 /** Rows of one slot that are counted at most: a look must not read a backlog of millions. */
 const COUNTED = 100_000
@@ -24,7 +25,16 @@ export interface StateDocument {
   readonly paused: readonly string[]
   readonly unserved: readonly [queue: string, kind: string, waitedMs: number][]
   readonly due_lag: number
-  readonly duties: readonly [duty: string, successMs: number | null, errorMs: number | null, error: string | null][]
+  readonly duties: readonly [
+    duty: string,
+    successMs: number | null,
+    errorMs: number | null,
+    error: string | null,
+    pausedMs: number | null,
+    pausedBy: string | null,
+    pausedReason: string | null,
+    underWaySeconds: number | null,
+  ][]
   readonly led: boolean
   readonly rings: readonly [ring: string, used: number, bytes: number][]
   readonly expired: number
@@ -103,9 +113,15 @@ export function measureQueries(schema: string) {
                               where seen_at > now() - interval '5 minutes'
                               group by queue, kind) as unserved),
         'due_lag', (select greatest(0, coalesce(date_part('epoch', now() - min(due_at)), 0)) from ${table('deferred_jobs')}),
-        'duties', (select coalesce(json_agg(json_build_array(duty, date_part('epoch', last_success_at) * 1000,
-                                                              date_part('epoch', last_error_at) * 1000, last_error)), '[]')
-                     from ${table('duties')}),
+        'duties', (select coalesce(json_agg(json_build_array(
+                              coalesce(d.duty, u.duty), date_part('epoch', greatest(d.last_success_at, told.at)) * 1000,
+                              date_part('epoch', d.last_error_at) * 1000, d.last_error,
+                              date_part('epoch', d.paused_at) * 1000, d.paused_by, d.paused_reason, u.seconds)), '[]')
+                     from ${table('duties')} d
+                     full join (select key as duty, date_part('epoch', now()) - value::float8 / 1000 as seconds
+                                  from ${table('leaders')}, jsonb_each_text(under_way)
+                                 where name = 'maintenance' and expires_at > now()) as u on u.duty = d.duty
+                     left join ${toldSuccesses(schema)} as told on told.duty = coalesce(d.duty, u.duty)),
         'led', exists (select from ${table('leaders')} where name = 'maintenance' and expires_at > now()),
         'rings', json_build_array(${ring('ready')}, ${ring('leases')}),
         'expired', (select count(*)

@@ -1,4 +1,5 @@
 import { Identifier, sql } from '../sql.js'
+import { toldSuccesses } from './leaders.js'
 import type { ActParams } from './operate.js'
 
 export type DutyRow = [
@@ -29,9 +30,11 @@ export function overseeQueries(schema: string) {
 
   return {
     duties: sql<[], DutyRow>`
-      select duty, date_part('epoch', last_success_at) * 1000, last_error, date_part('epoch', last_error_at) * 1000, failures,
-             date_part('epoch', paused_at) * 1000, paused_by, paused_reason
-        from ${duties}`,
+      select d.duty, date_part('epoch', greatest(d.last_success_at, told.at)) * 1000, d.last_error,
+             date_part('epoch', d.last_error_at) * 1000, d.failures,
+             date_part('epoch', d.paused_at) * 1000, d.paused_by, d.paused_reason
+        from ${duties} d
+        left join ${toldSuccesses(schema)} as told on told.duty = d.duty`,
 
     /** No process begins another pass of it. Paused again it keeps the time of the first. */
     pause: sql<[duty: string, ...ActParams], [...DutyRow, notified: string]>`

@@ -97,6 +97,61 @@ export function retainQueries(schema: string, isArchiving = false) {
       ${expired(counters, fragment`g.state`)}
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
 
+  /** discarded → gone. Index: bin_age or bin_own_retention. */
+  const binSweep = (which: Fragment) =>
+    sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select b.id, b.discarded_at as at, b.discarded_at + ${keep('b', 'bin')} * interval '1 millisecond' as until
+          from (select id, queue, retention, discarded_at
+                  from ${bin}
+                 where discarded_at > $1::timestamptz and ${which}
+                 order by discarded_at
+                 limit $2) as b
+          left join ${queues} q on q.queue = b.queue
+      ),
+      due as materialized (
+        select b.id from looked l join ${bin} b on b.id = l.id
+         where l.until <= now() limit $3 for update of b skip locked
+      ),
+      gone as (
+        delete from ${bin} b using due where b.id = due.id returning ${binned.returned}
+      ),
+      ${binned.cold}
+      ${expired(counters, fragment`'discarded'`)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
+
+  /**
+   * quarantined, undecodable → gone, only where a queue or the job says for how long; frees the unique key. Index: held_age
+   * or held_own_retention.
+   */
+  const heldSweep = (which: Fragment) =>
+    sql<SweepParams, SweepRow>`
+      with looked as materialized (
+        select h.id, h.held_at as at, h.held_at + ${keep('h', 'held')} * interval '1 millisecond' as until
+          from (select id, queue, retention, held_at
+                  from ${held}
+                 where held_at > $1::timestamptz and ${which}
+                 order by held_at
+                 limit $2) as h
+          left join ${queues} q on q.queue = h.queue
+      ),
+      due as materialized (
+        select h.id from looked l join ${held} h on h.id = l.id
+         where l.until <= now() limit $3 for update of h skip locked
+      ),
+      gone as (
+        delete from ${held} h using due where h.id = due.id
+        returning ${parked.returned}
+      ),
+      freed as (
+        delete from ${table('unique_keys')} k
+         using gone g
+         where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
+      ),
+      ${parked.cold}
+      ${expired(counters, fragment`g.state`)}
+      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
+
   const eventsKept = fragment`now() - (select retention_ms from ${table('event_head')}) * interval '1 millisecond'`
 
   return {
@@ -104,8 +159,10 @@ export function retainQueries(schema: string, isArchiving = false) {
     look: sql<[], RetainLookRow>`
       select exists (select from ${terminal} where finalized_at <= now() - ${shortest.terminal}),
              exists (select from ${terminal} where retention is not null),
-             exists (select from ${bin} where discarded_at <= now() - ${shortest.bin}),
-             exists (select from ${held} where held_at <= now() - ${shortest.held}),
+             exists (select from ${bin} where discarded_at <= now() - ${shortest.bin})
+               or exists (select from ${bin} where retention is not null),
+             exists (select from ${held} where held_at <= now() - ${shortest.held})
+               or exists (select from ${held} where retention is not null),
              exists (select from ${table('requests')} where at < now() - interval '1 hour'),
              exists (select from ${counters} where minute < now() - interval '90 days'),
              exists (select from ${table('aborts')} where at < now() - interval '1 hour'),
@@ -130,55 +187,10 @@ export function retainQueries(schema: string, isArchiving = false) {
       terminalSweep(retentionClass, fragment`retention is not null`),
     ),
 
-    /** discarded → gone. Index: bin_age. */
-    bin: sql<SweepParams, SweepRow>`
-      with looked as materialized (
-        select b.id, b.discarded_at as at, b.discarded_at + ${keep('b', 'bin')} * interval '1 millisecond' as until
-          from (select id, queue, retention, discarded_at
-                  from ${bin}
-                 where discarded_at > $1::timestamptz and discarded_at <= now() - ${shortest.bin}
-                 order by discarded_at
-                 limit $2) as b
-          left join ${queues} q on q.queue = b.queue
-      ),
-      due as materialized (
-        select b.id from looked l join ${bin} b on b.id = l.id
-         where l.until <= now() limit $3 for update of b skip locked
-      ),
-      gone as (
-        delete from ${bin} b using due where b.id = due.id returning ${binned.returned}
-      ),
-      ${binned.cold}
-      ${expired(counters, fragment`'discarded'`)}
-      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
-
-    /** quarantined, undecodable → gone, only where a queue says for how long; frees the unique key. Index: held_age. */
-    held: sql<SweepParams, SweepRow>`
-      with looked as materialized (
-        select h.id, h.held_at as at, h.held_at + ${keep('h', 'held')} * interval '1 millisecond' as until
-          from (select id, queue, retention, held_at
-                  from ${held}
-                 where held_at > $1::timestamptz and held_at <= now() - ${shortest.held}
-                 order by held_at
-                 limit $2) as h
-          left join ${queues} q on q.queue = h.queue
-      ),
-      due as materialized (
-        select h.id from looked l join ${held} h on h.id = l.id
-         where l.until <= now() limit $3 for update of h skip locked
-      ),
-      gone as (
-        delete from ${held} h using due where h.id = due.id
-        returning ${parked.returned}
-      ),
-      freed as (
-        delete from ${table('unique_keys')} k
-         using gone g
-         where g.unique_key is not null and k.key = g.unique_key and k.job_id = g.id
-      ),
-      ${parked.cold}
-      ${expired(counters, fragment`g.state`)}
-      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
+    bin: binSweep(fragment`discarded_at <= now() - ${shortest.bin}`),
+    binOwn: binSweep(fragment`retention is not null`),
+    held: heldSweep(fragment`held_at <= now() - ${shortest.held}`),
+    heldOwn: heldSweep(fragment`retention is not null`),
 
     /**
      * What was said about dead letters that are nowhere any more, a day after it. Where one goes, it goes with it; this
