@@ -102,11 +102,19 @@ function follow(queries: QueryClient, tell: (state: LiveState) => void): () => v
       refresh(Object.keys(keys) as Noun[])
     }
   }
+  // A stream may not notice that the network is gone before minutes have passed; the browser does.
+  const lose = () => {
+    if (!document.hidden) poll()
+  }
   if (document.hidden) tell('paused')
   else open()
   document.addEventListener('visibilitychange', look)
+  window.addEventListener('offline', lose)
+  window.addEventListener('online', look)
   return () => {
     document.removeEventListener('visibilitychange', look)
+    window.removeEventListener('offline', lose)
+    window.removeEventListener('online', look)
     window.clearTimeout(gathering)
     close()
   }

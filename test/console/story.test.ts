@@ -24,7 +24,7 @@ interface Order {
 
 const order = defineJob<Order>({ kind: 'charge_card', queue: 'billing', maxAttempts: 1 })
 
-describeConsole('an incident, from its beginning to its end', ({ serve, open, after, url, client }) => {
+describeConsole('an incident, from its beginning to its end', ({ serve, open, after, url, client, complaints }) => {
   it('is seen, understood, repaired and closed in one window, and followed in another', {
     timeout: 240_000,
   }, async () => {
@@ -76,12 +76,13 @@ describeConsole('an incident, from its beginning to its end', ({ serve, open, af
       there,
       NAMES.filter((it) => it !== 'BadAmount'),
     )
+    expect(complaints().join()).toMatch(/404|^$/) // It is no dead letter any more.
 
     // The gateway is mended: a few go first, and the rest follows.
     mended.add('GatewayTimeout')
     await here.goto(`${server.url}/dlq`)
     await chooseAll(here, 'GatewayTimeout', 12)
-    await here.getByRole('button', { name: 'Retry …' }).click()
+    await here.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Retry …' }).click()
     const retrying = here.getByRole('dialog', { name: 'Retry dead letters' })
     await retrying.getByText('Exactly 12 rows as of now').waitFor()
     await retrying.getByText('Pace', { exact: true }).click()
@@ -97,7 +98,7 @@ describeConsole('an incident, from its beginning to its end', ({ serve, open, af
     // A discard was too much, and is taken back.
     await here.goto(`${server.url}/dlq`)
     await chooseAll(here, 'SmtpRefused', 5)
-    await here.getByRole('button', { name: 'Discard …' }).click()
+    await here.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Discard …' }).click()
     const discarding = here.getByRole('dialog', { name: 'Discard dead letters' })
     await discarding.getByText('Exactly 5 rows as of now').waitFor()
     await discarding.getByRole('button', { name: 'Discard', exact: true }).click()
