@@ -4,8 +4,8 @@ import type { Acted, ArchivedJob } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
-import { changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 
 /** Brings a job back from the archive as a dead letter. */
 export function RestoreDialog({ job: { id, kind, queue }, onClose }: { job: ArchivedJob; onClose: () => void }) {

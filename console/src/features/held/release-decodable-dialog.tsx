@@ -9,7 +9,7 @@ import { UserText } from '../../components/user-text.js'
 import { keys } from '../../keys.js'
 import { type Answer, ask } from '../../server.js'
 import { count, counted } from '../../words.js'
-import { changeOf } from '../actions/change.js'
+import { changeOf } from '../changes/change.js'
 import type { Group } from './undecodable-groups.js'
 
 /** Lets go what decodes now of a kind; the workers are asked once more before, and again when it is done. */

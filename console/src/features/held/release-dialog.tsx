@@ -6,8 +6,8 @@ import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import type { Answer } from '../../server.js'
 import { counted } from '../../words.js'
-import { changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 
 /** Lets a fingerprint go: one of its jobs first, or all at once. */
 export function ReleaseDialog({ found, onClose }: { found: QuarantinedDetail; onClose: () => void }) {

@@ -4,8 +4,8 @@ import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import { counted } from '../../words.js'
-import { changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 
 /** Stops new claims from a queue, or lets them go on. */
 export function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) {

@@ -5,8 +5,8 @@ import { because, ReasonField } from '../../components/action/reason-field.js'
 import { seen, UserText } from '../../components/user-text.js'
 import { Refusal } from '../../server.js'
 import { counted } from '../../words.js'
-import { type Change, changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { type Change, changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 import { bodyOf, changedFields, type Typed, typedOf } from './policy.js'
 
 interface PolicyDialogProps {

@@ -1,6 +1,23 @@
 import { expect, it } from 'vitest'
-import { DEFAULT_POLICY } from '../../../../src/job/policy.js'
+import type { Queue } from '../../api.js'
 import { bodyOf, changedFields, durationText, typedOf } from './policy.js'
+
+const DAY_MS = 86_400_000
+const DEFAULT_POLICY: Queue['policy'] = {
+  ...{
+    dlqEnabled: true,
+    dlqMaxRows: null,
+    keepUnreviewed: false,
+    coldArchive: false,
+    maxGenerations: 10,
+    crashLimit: 3,
+  },
+  ...{ crashWindowMs: DAY_MS, noHandlerAfterMs: 3_600_000 },
+  retention: {
+    ...{ completed: DAY_MS, failed: 3 * DAY_MS, cancelled: DAY_MS, dlq: 30 * DAY_MS },
+    ...{ bin: 7 * DAY_MS, held: null, archive: null },
+  },
+}
 
 it.each([
   [0, '0s'],

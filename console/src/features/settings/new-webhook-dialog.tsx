@@ -4,8 +4,8 @@ import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import type { Answer, Sent } from '../../server.js'
-import { changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 import { Secret } from './secret.js'
 
 type Body = Sent<'createWebhook'>['body']

@@ -5,8 +5,8 @@ import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import type { Answer, Sent } from '../../server.js'
-import { changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 import { Secret } from './secret.js'
 
 type Role = NonNullable<Sent<'createToken'>['body']['role']>

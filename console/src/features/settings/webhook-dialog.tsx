@@ -3,8 +3,8 @@ import type { Webhook } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
-import { type Change, changeOf } from '../actions/change.js'
-import { ChangeDialog } from '../actions/change-dialog.js'
+import { type Change, changeOf } from '../changes/change.js'
+import { ChangeDialog } from '../changes/change-dialog.js'
 
 /** What can be done with a webhook, and what that does. */
 export const WEBHOOK_ACTIONS = {
