@@ -60,7 +60,7 @@ export function Payload({ id }: { id: string }) {
           </Button>
           <span className="small quiet"> Each look is noted in the audit log.</span>
         </div>
-      ) : error !== null ? (
+      ) : data === undefined && error !== null ? (
         <Problem error={error} onRetry={refetch} />
       ) : data === undefined ? (
         <Loading rows={4} />
