@@ -19,7 +19,7 @@ const CORPUS: Readonly<Record<string, string>> = {
 }
 /** Nothing of the console is any of these; so one of them came from a text. */
 const FOREIGN =
-  'main img, iframe, object, embed, script:not([src]), link[href*="evil"], a[href*="evil"], a[href^="javascript" i], form[action], [onerror], [onload], [onmouseover]'
+  'main img, iframe, object, embed, script:not([src]), link[href*="//evil"], a[href*="//evil"], a[href^="javascript" i], form[action], [onerror], [onload], [onmouseover]'
 
 describeConsole('text of users', ({ serve, open, given, client }) => {
   const BASE = { startedAt: null, attempt: 0, generation: 0, leaseId: null }
