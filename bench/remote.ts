@@ -8,7 +8,11 @@ export type Methods = Record<string, (...args: any[]) => unknown>
 /** The same methods, seen from the process that started it. */
 export type Remote<T extends Methods> = {
   [Name in keyof T]: (...args: Parameters<T[Name]>) => Promise<Awaited<ReturnType<T[Name]>>>
-} & { readonly end: () => Promise<void> }
+} & {
+  readonly end: () => Promise<void>
+  /** Kills it as the system would; resolves when it is gone. */
+  readonly kill: () => Promise<void>
+}
 
 interface Call {
   id: number
@@ -70,7 +74,9 @@ export function spawn<T extends Methods>(file: string, flags: readonly string[] 
     get: (_, name: string) => {
       // A proxy that has `then` would be taken for a promise.
       if (name === 'then') return undefined
-      return name === 'end' ? () => ended(child) : (...args: unknown[]) => ask(name, args)
+      if (name === 'end') return () => ended(child)
+      if (name === 'kill') return () => killed(child)
+      return (...args: unknown[]) => ask(name, args)
     },
   })
 }
@@ -80,5 +86,13 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once('exit', () => resolve())
     child.disconnect()
+  })
+}
+
+function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill('SIGKILL')
   })
 }

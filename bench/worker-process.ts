@@ -64,6 +64,9 @@ const methods = {
 
   stamps: () => stamps,
 
+  /** Those since the last call. */
+  takeStamps: () => stamps.splice(0),
+
   /** Highest resident set so far, in bytes. */
   peakRss: () => Math.max(peakRss, process.memoryUsage.rss()),
 

@@ -8,14 +8,12 @@ export type CauseGroup = Answer<'dlqGroups'>['items'][number]
 export type Flow = Answer<'dlqHistory'>['items'][number]
 export type Queue = Answer<'listQueues'>['items'][number]
 export type Worker = Answer<'listWorkers'>['items'][number]
-/** A dead letter with its history, and whatever else is known of one job. */
-export type JobDetail = Answer<'getDlq'>
-export type HistoryEntry = NonNullable<JobDetail['history']>[number]
 export type Triage = NonNullable<Answer<'dlqTriage'>['triage']>
 export type Payloads = Answer<'jobPayloads'>['items']
 export type OperationRow = Answer<'operationRows'>['items'][number]
 export type Job = Answer<'getJob'>
 export type JobState = Job['state']
+export type HistoryEntry = NonNullable<Job['history']>[number]
 /** What an action on one job answers. */
 export type Acted = Answer<'cancelJob'>
 export type Quarantined = Answer<'listQuarantine'>['items'][number]

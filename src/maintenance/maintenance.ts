@@ -29,7 +29,7 @@ const LEASE_MS = 10_000
 const RESCUE_MS = 15_000
 const RETAIN_MS = 60_000
 /** A cap on dead letters is passed by what dies in so long. */
-const EVICT_MS = 10_000
+const EVICT_MS = 20_000
 const PARTITIONS_MS = 3_600_000
 const BATCH = 1_000
 /** How often kinds are looked for that nobody serves, at most and at least. */

@@ -62,9 +62,12 @@ describeConsole('jobs', ({ serve, open, given, client, store, complaints }) => {
     const page = await start(`/jobs/${job.id}`)
 
     const history = page.getByRole('list', { name: `History of job ${job.id}` })
-    await history.getByText('Failed').first().waitFor()
+    await history
+      .getByText(/^Failed: attempt/)
+      .first()
+      .waitFor()
 
-    expect(await history.getByText('Failed', { exact: true }).count()).toBe(2)
+    expect(await history.getByText(/^Failed: attempt/).count()).toBe(2)
   })
 
   it('show their payload when asked, and the audit log knows', async () => {

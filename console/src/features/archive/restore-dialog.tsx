@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Acted, ArchivedJob } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
+import { changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 
 /** Brings a job back from the archive as a dead letter. */
 export function RestoreDialog({ job: { id, kind, queue }, onClose }: { job: ArchivedJob; onClose: () => void }) {

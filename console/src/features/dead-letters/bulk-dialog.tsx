@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { Operation, Right, Total } from '../../api.js'
 import { commandOf, curlOf, flag } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
+import { ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import { Began } from '../operations/began.js'
 import { type BulkName, beginBulk, previewBulk, type Scope, type Terms } from '../operations/bulk.js'
@@ -93,13 +94,7 @@ export function BulkDialog({ action, scope, total, onClose }: BulkDialogProps) {
         value={rate}
         onChange={({ currentTarget }) => setRate(currentTarget.value)}
       />
-      <TextInput
-        size="xs"
-        label="Reason"
-        description="Kept in the audit log"
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <ReasonField value={reason} onChange={setReason} />
     </ActionDialog>
   )
 }

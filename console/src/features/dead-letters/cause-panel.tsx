@@ -17,39 +17,48 @@ export function CausePanel({ queue, cause }: { queue: string; cause: string }) {
   const { data, error, refetch } = useQuery(groupsQuery({ queue, kind: undefined }, MANY))
   const [open, setOpen] = useState<DeadLetterAction>()
   const group = data?.items.find((it) => it.cause === cause && it.queue === queue)
-  if (data === undefined)
-    return (
-      <Panel title="Cause">{error === null ? <Loading rows={2} /> : <Problem error={error} onRetry={refetch} />}</Panel>
-    )
-  if (group === undefined)
-    return (
-      <Panel title="Cause">
-        <p className="detail-text quiet">Nothing is dead of it in this queue.</p>
-      </Panel>
-    )
   return (
-    <Panel
-      title="Cause"
-      summary={`${count(group.count)} dead of it`}
-      actions={
-        <>
-          <TriageMenu label="Triage" target={{ queue, cause }} triage={group.triage} />
-          <DeadLetterActions onChoose={setOpen} />
-        </>
-      }
-    >
-      <div className="detail-text">
-        <StatusMark group={group} /> <UserText>{group.title ?? group.errorClass ?? spoken(group.reason)}</UserText>
-        <TriageSaid triage={group.triage} />
-      </div>
+    <>
+      {group === undefined ? (
+        <Panel title="Cause">
+          {data !== undefined ? (
+            <p className="detail-text quiet">
+              {data.cursor === null
+                ? 'Nothing is dead of it in this queue.'
+                : `It is not among the ${count(MANY)} most frequent of its queue; its rows are below.`}
+            </p>
+          ) : error === null ? (
+            <Loading rows={2} />
+          ) : (
+            <Problem error={error} onRetry={refetch} />
+          )}
+        </Panel>
+      ) : (
+        <Panel
+          title="Cause"
+          summary={`${count(group.count)} dead of it`}
+          actions={
+            <>
+              <TriageMenu label="Triage" target={{ queue, cause }} triage={group.triage} />
+              <DeadLetterActions onChoose={setOpen} />
+            </>
+          }
+        >
+          <div className="detail-text">
+            <StatusMark group={group} /> <UserText>{group.title ?? group.errorClass ?? spoken(group.reason)}</UserText>
+            <TriageSaid triage={group.triage} />
+          </div>
+        </Panel>
+      )}
+      {/* Apart from the cause, which is gone when its last row is: the dialog still has to say what was done. */}
       {open !== undefined && (
         <DeadLetterDialog
           action={open}
           scope={{ selector: { queue, cause } }}
-          total={{ count: group.count, estimate: false }}
+          total={group === undefined ? undefined : { count: group.count, estimate: false }}
           onClose={() => setOpen(undefined)}
         />
       )}
-    </Panel>
+    </>
   )
 }

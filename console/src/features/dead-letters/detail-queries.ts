@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { DeadLetter } from '../../api.js'
 import { keys } from '../../keys.js'
-import { ask, Refusal } from '../../server.js'
+import { ask } from '../../server.js'
 
 const NEIGHBOURS = 50
 
@@ -10,14 +10,6 @@ export function deadLetterQuery(id: string) {
   return queryOptions({
     queryKey: keys.deadLetters('one', id),
     queryFn: ({ signal }) => ask('getDlq', { params: { id }, query: {} }, { signal }),
-  })
-}
-
-/** Where the job is and what keeps it there, whatever became of it; null: nobody knows it any more. */
-export function whyQuery(id: string) {
-  return queryOptions({
-    queryKey: keys.jobs('why', id),
-    queryFn: ({ signal }) => ask('jobWhy', { params: { id } }, { signal }).catch(noneAtAll),
   })
 }
 
@@ -34,7 +26,7 @@ export function payloadQuery(id: string) {
   return queryOptions({
     queryKey: keys.deadLetters('payload', id),
     queryFn: async ({ signal }) => {
-      const job = await ask('getDlq', { params: { id }, query: { include_payload: 'true' as never } }, { signal })
+      const job = await ask('getDlq', { params: { id }, query: { include_payload: 'true' } }, { signal })
       return { payload: job.payload }
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -80,9 +72,4 @@ export function neighboursQuery(id: string, queue: string, cause: string, diedAt
       }
     },
   })
-}
-
-function noneAtAll(error: unknown): null {
-  if (error instanceof Refusal && error.status === 404) return null
-  throw error
 }

@@ -1,23 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
-import type { JobDetail } from '../../api.js'
+import { Link, useParams } from '@tanstack/react-router'
+import type { Job } from '../../api.js'
 import { Page, Panel } from '../../components/page.js'
 import { Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { Refusal } from '../../server.js'
 import { counted, spoken } from '../../words.js'
+import { History } from '../jobs/history.js'
+import { Why } from '../jobs/why.js'
 import { deadLetterQuery, triageQuery } from './detail-queries.js'
-import { Facts } from './facts.js'
+import { DeathFacts } from './facts.js'
 import { Failure, lastFailure } from './failure.js'
 import { Gone } from './gone.js'
-import { History } from './history.js'
 import { Neighbours } from './neighbours.js'
 import { OneActions } from './one-actions.js'
 import { Outlook } from './outlook.js'
 import { Payload } from './payload.js'
 import { TriageMenu } from './triage-menu.js'
 import { TriageSaid } from './triage-said.js'
-import { Why } from './why.js'
 import './detail.css'
 
 /** One death: what happened, what it was given, what a retry would do, and what can be done. */
@@ -25,7 +25,7 @@ export function DeadLetterDetail() {
   const { id } = useParams({ from: '/dlq/$id' })
   const { data: job, error, refetch } = useQuery(deadLetterQuery(id))
   const isGone = error instanceof Refusal && error.status === 404
-  if (isGone) return <Gone id={id} />
+  if (isGone && job === undefined) return <Gone id={id} />
   if (job === undefined)
     return (
       <Page title={`Dead letter ${id}`}>
@@ -33,15 +33,28 @@ export function DeadLetterDetail() {
       </Page>
     )
   return (
-    <Page title={`Dead letter ${id}`} summary={<DiedOf job={job} />} actions={<OneActions job={job} />}>
-      {error !== null && <Problem error={error} onRetry={refetch} isSmall />}
+    <Page title={`Dead letter ${id}`} summary={<DiedOf job={job} />} actions={<OneActions job={job} isGone={isGone} />}>
+      {/* What was just done with it is said in a dialog of this page, which stays until it is left. */}
+      {isGone && <LeftMeanwhile id={id} />}
+      {error !== null && !isGone && <Problem error={error} onRetry={refetch} isSmall />}
       {/* Another dead letter is another screen: nothing that was asked for or typed goes along. */}
       <Parts key={id} job={job} />
     </Page>
   )
 }
 
-function DiedOf({ job: { dlq } }: { job: JobDetail }) {
+function LeftMeanwhile({ id }: { id: string }) {
+  return (
+    <p className="detail-left" role="status">
+      It is no dead letter any more. What stands here is what was known of it before.{' '}
+      <Link to="/jobs/$id" params={{ id }}>
+        Where the job is now
+      </Link>
+    </p>
+  )
+}
+
+function DiedOf({ job: { dlq } }: { job: Job }) {
   return (
     <>
       {spoken(dlq?.reason ?? '')} · <UserText>{dlq?.errorMessage ?? dlq?.errorClass}</UserText>
@@ -49,14 +62,14 @@ function DiedOf({ job: { dlq } }: { job: JobDetail }) {
   )
 }
 
-function Parts({ job }: { job: JobDetail }) {
+function Parts({ job }: { job: Job }) {
   const history = job.history ?? []
   const failure = lastFailure(history)
   return (
     <div className="detail">
       <div className="detail-main">
         <Panel title="Summary">
-          <Facts job={job} />
+          <DeathFacts job={job} />
         </Panel>
         <Panel title="Error">
           {failure === undefined ? (
@@ -70,7 +83,7 @@ function Parts({ job }: { job: JobDetail }) {
           {history.length === 0 ? (
             <p className="detail-text quiet">Nothing is kept of it.</p>
           ) : (
-            <History entries={history} />
+            <History id={job.id} entries={history} />
           )}
         </Panel>
       </div>
@@ -90,7 +103,7 @@ function Parts({ job }: { job: JobDetail }) {
   )
 }
 
-function TriagePanel({ job }: { job: JobDetail }) {
+function TriagePanel({ job }: { job: Job }) {
   const { data, error, refetch } = useQuery(triageQuery(job.id))
   const { queue, dlq } = job
   return (

@@ -1,82 +1,60 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
-import type { JobDetail } from '../../api.js'
+import type { Job } from '../../api.js'
+import { Facts } from '../../components/facts.js'
 import { Moment } from '../../components/moment.js'
 import { UserText } from '../../components/user-text.js'
 import { count, counted, spoken } from '../../words.js'
-import './facts.css'
 
-/** What is known of one dead letter, in short. */
-export function Facts({ job }: { job: JobDetail }) {
+/** What is known of one dead letter, in short; each of its filters leads to those like it. */
+export function DeathFacts({ job }: { job: Job }) {
   const { dlq, queue, kind, version, attempt, maxAttempts, crashAttempt, generation, deadline, uniqueKey, tags } = job
   const cause = dlq?.cause
+  const crashes = crashAttempt > 0 ? `, and ${counted(crashAttempt, 'crash', 'crashes')}` : ''
   return (
-    <dl className="facts">
-      <Fact label="Died">
-        <Moment at={dlq?.dlqAt} isExact />
-      </Fact>
-      <Fact label="Reason">
-        <UserText>{spoken(dlq?.reason ?? '')}</UserText>
-      </Fact>
-      <Fact label="Queue">
-        <Link to="/dlq" search={{ queue }}>
-          <UserText>{queue}</UserText>
-        </Link>
-      </Fact>
-      <Fact label="Kind">
-        <Link to="/dlq" search={{ kind }}>
-          <UserText>{kind}</UserText>
-        </Link>{' '}
-        version {count(version)}
-      </Fact>
-      <Fact label="Attempts">
-        {count(attempt)} of {count(maxAttempts)} failed
-        {crashAttempt > 0 && `, and ${counted(crashAttempt, 'crash', 'crashes')}`}
-      </Fact>
-      <Fact label="Came back">
-        {generation === 0 ? 'never' : generation === 1 ? 'once' : `${count(generation)} times`}
-      </Fact>
-      {cause !== undefined && (
-        <Fact label="Cause">
-          <Link to="/dlq" search={{ queue, cause }}>
-            <UserText>{cause.slice(0, 16)}</UserText>
-          </Link>
-        </Fact>
-      )}
-      <Fact label="Put in">
-        <Moment at={job.createdAt} isExact />
-      </Fact>
-      {deadline !== null && (
-        <Fact label="Deadline">
-          <Moment at={deadline} isExact />
-        </Fact>
-      )}
-      {uniqueKey !== null && (
-        <Fact label="Unique key">
-          <UserText>{uniqueKey}</UserText>
-        </Fact>
-      )}
-      {tags.length > 0 && (
-        <Fact label="Tags">
-          {tags.map((tag, n) => (
-            <span key={tag}>
-              {n > 0 && ', '}
-              <Link to="/dlq" search={{ tag }}>
-                <UserText>{tag}</UserText>
-              </Link>
-            </span>
-          ))}
-        </Fact>
-      )}
-    </dl>
+    <Facts
+      facts={[
+        { label: 'Died', value: <Moment at={dlq?.dlqAt} isExact /> },
+        { label: 'Reason', value: <UserText>{spoken(dlq?.reason ?? '')}</UserText> },
+        { label: 'Queue', value: <Like search={{ queue }}>{queue}</Like> },
+        {
+          label: 'Kind',
+          value: (
+            <>
+              <Like search={{ kind }}>{kind}</Like> version {count(version)}
+            </>
+          ),
+        },
+        { label: 'Attempts', value: `${count(attempt)} of ${count(maxAttempts)} failed${crashes}` },
+        {
+          label: 'Came back',
+          value: generation === 0 ? 'never' : generation === 1 ? 'once' : `${count(generation)} times`,
+        },
+        cause !== undefined && {
+          label: 'Cause',
+          value: <Like search={{ queue, cause }}>{cause.slice(0, 16)}</Like>,
+        },
+        { label: 'Put in', value: <Moment at={job.createdAt} isExact /> },
+        deadline !== null && { label: 'Deadline', value: <Moment at={deadline} isExact /> },
+        uniqueKey !== null && { label: 'Unique key', value: <UserText>{uniqueKey}</UserText> },
+        tags.length > 0 && { label: 'Tags', value: <Tags tags={tags} /> },
+      ]}
+    />
   )
 }
 
-export function Fact({ label, children }: { label: string; children: ReactNode }) {
+function Tags({ tags }: { tags: readonly string[] }) {
+  return tags.map((tag, n) => (
+    <span key={tag}>
+      {n > 0 && ', '}
+      <Like search={{ tag }}>{tag}</Like>
+    </span>
+  ))
+}
+
+function Like({ search, children }: { search: Record<string, string>; children: string }) {
   return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
+    <Link to="/dlq" search={search}>
+      <UserText>{children}</UserText>
+    </Link>
   )
 }

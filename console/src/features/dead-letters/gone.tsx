@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Page, Panel } from '../../components/page.js'
+import { whyQuery } from '../jobs/queries.js'
+import { Why } from '../jobs/why.js'
 import { useCaller } from '../session/session.js'
-import { whyQuery } from './detail-queries.js'
 import { MoveDialog } from './move-dialog.js'
-import { Why } from './why.js'
 
 /** Where a dead letter was that is none any more, or never was one: says where the job is now. */
 export function Gone({ id }: { id: string }) {
@@ -28,7 +28,7 @@ export function Gone({ id }: { id: string }) {
       >
         <Why id={id} />
         <p className="detail-text">
-          {data !== null && (
+          {data !== undefined && (
             <>
               <Link to="/jobs/$id" params={{ id }}>
                 The job

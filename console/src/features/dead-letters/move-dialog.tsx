@@ -1,7 +1,7 @@
-import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { commandOf, curlOf, flag } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
+import { ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import { ask } from '../../server.js'
 import { spoken } from '../../words.js'
@@ -27,12 +27,10 @@ export function MoveDialog({ id, onClose }: { id: string; onClose: () => void })
       onSettled={refresh}
       onClose={onClose}
     >
-      <TextInput
-        size="xs"
-        label="Reason"
+      <ReasonField
         description="Becomes what it died of; moved by hand where it is left out"
         value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
+        onChange={setReason}
       />
     </ActionDialog>
   )

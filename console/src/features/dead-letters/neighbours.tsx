@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import type { DeadLetter, JobDetail } from '../../api.js'
+import type { DeadLetter, Job } from '../../api.js'
 import { Icon } from '../../components/icon.js'
 import { Moment } from '../../components/moment.js'
 import { useShortcut } from '../../components/shortcuts.js'
@@ -13,7 +13,7 @@ import './neighbours.css'
 const SHOWN = 6
 
 /** Those that died of the same cause in the same queue: the one before, the one after, and a few more. */
-export function Neighbours({ job }: { job: JobDetail }) {
+export function Neighbours({ job }: { job: Job }) {
   const { queue, dlq } = job
   const cause = dlq?.cause ?? ''
   const { data, error, refetch } = useQuery({

@@ -1,18 +1,20 @@
 import { useState } from 'react'
-import type { JobDetail } from '../../api.js'
+import type { Job } from '../../api.js'
 import { useShortcut } from '../../components/shortcuts.js'
 import { useCaller } from '../session/session.js'
 import { type DeadLetterAction, DeadLetterActions, DeadLetterDialog } from './selection-actions.js'
 
 /** What can be done with one dead letter, as far as the caller may. */
-export function OneActions({ job: { id } }: { job: JobDetail }) {
+export function OneActions({ job: { id }, isGone }: { job: Job; isGone: boolean }) {
   const { may } = useCaller()
   const [open, setOpen] = useState<DeadLetterAction>()
   const group = 'Dead letter'
-  useShortcut(may('retry') ? { keys: 'r', label: 'Retry it', group, run: () => setOpen('retry') } : undefined)
+  useShortcut(
+    may('retry') && !isGone ? { keys: 'r', label: 'Retry it', group, run: () => setOpen('retry') } : undefined,
+  )
   return (
     <>
-      <DeadLetterActions onChoose={setOpen} />
+      {!isGone && <DeadLetterActions onChoose={setOpen} />}
       {open !== undefined && (
         <DeadLetterDialog
           action={open}

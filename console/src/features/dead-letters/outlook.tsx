@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { JobDetail, Worker } from '../../api.js'
+import type { Job, Worker } from '../../api.js'
 import { Mark, type Tone } from '../../components/mark.js'
 import { useNow } from '../../components/now.js'
 import { Loading, Problem } from '../../components/states.js'
@@ -12,7 +12,7 @@ import { workersQuery } from '../workers/queries.js'
 import './outlook.css'
 
 /** What a retry would do: with its attempts, its deadline, its key, and who would run it. */
-export function Outlook({ job }: { job: JobDetail }) {
+export function Outlook({ job }: { job: Job }) {
   const { may } = useCaller()
   const now = useNow()
   const workers = useQuery(workersQuery)
@@ -36,7 +36,7 @@ interface Line {
   readonly says: string
 }
 
-function linesOf(job: JobDetail, now: number, workers: readonly Worker[] | undefined): readonly Line[] {
+function linesOf(job: Job, now: number, workers: readonly Worker[] | undefined): readonly Line[] {
   const { attempt, maxAttempts, deadline, uniqueKey, kind, version, queue } = job
   const left = maxAttempts - attempt
   const isLate = deadline !== null && deadline.getTime() <= now

@@ -1,7 +1,8 @@
-import { Checkbox, SegmentedControl, TextInput } from '@mantine/core'
+import { Checkbox, SegmentedControl } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import { commandOf, curlOf, flag } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
+import { ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import { Loading } from '../../components/states.js'
 import { exactJson, parseExactly } from '../../exact-json.js'
@@ -77,13 +78,7 @@ export function PayloadDialog({ id, before, after, onClose }: PayloadDialogProps
         checked={isUnchecked}
         onChange={({ currentTarget }) => setUnchecked(currentTarget.checked)}
       />
-      <TextInput
-        size="xs"
-        label="Reason"
-        description="Kept in the audit log and with the version"
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <ReasonField description="Kept in the audit log and with the version" value={reason} onChange={setReason} />
     </ActionDialog>
   )
 }

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { Triage } from '../../api.js'
 import { commandOf, curlOf, flag } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
+import { ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import { ask } from '../../server.js'
 import { useRefreshDeadLetters } from './after.js'
@@ -136,13 +137,7 @@ export function TriageDialog({ verb, target, triage, onClose }: TriageDialogProp
           onChange={({ currentTarget }) => setLink(currentTarget.value)}
         />
       )}
-      <TextInput
-        size="xs"
-        label="Reason"
-        description="Kept in the audit log"
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <ReasonField value={reason} onChange={setReason} />
     </ActionDialog>
   )
 }

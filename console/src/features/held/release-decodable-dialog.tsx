@@ -4,12 +4,12 @@ import { useState } from 'react'
 import type { UndecodableCheck } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
-import { changeOf } from '../../components/action/change.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import { keys } from '../../keys.js'
 import { type Answer, ask } from '../../server.js'
 import { count, counted } from '../../words.js'
+import { changeOf } from '../actions/change.js'
 import type { Group } from './undecodable-groups.js'
 
 /** Lets go what decodes now of a kind; the workers are asked once more before, and again when it is done. */

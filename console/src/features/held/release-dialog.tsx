@@ -2,12 +2,12 @@ import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import type { QuarantinedDetail } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import type { Answer } from '../../server.js'
 import { counted } from '../../words.js'
+import { changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 
 /** Lets a fingerprint go: one of its jobs first, or all at once. */
 export function ReleaseDialog({ found, onClose }: { found: QuarantinedDetail; onClose: () => void }) {

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { commandOf, flag } from '../../command-text.js'
-import { changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import type { Answer } from '../../server.js'
 import { counted, spoken } from '../../words.js'
+import { changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 import { BULK_ACTIONS, type BulkActionName } from './actions.js'
 import './bulk-dialog.css'
 

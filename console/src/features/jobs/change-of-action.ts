@@ -1,8 +1,8 @@
 import type { Acted } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { type Change, changeOf } from '../../components/action/change.js'
 import { because } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
+import { type Change, changeOf } from '../actions/change.js'
 import type { ActionName } from './actions.js'
 
 export type Budget = 'fresh' | 'keep' | 'one'

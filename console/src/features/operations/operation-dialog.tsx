@@ -1,8 +1,8 @@
-import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Operation } from '../../api.js'
 import { commandOf, curlOf, flag } from '../../command-text.js'
 import { ActionDialog } from '../../components/action/action-dialog.js'
+import { ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import { ask } from '../../server.js'
 import { count, counted } from '../../words.js'
@@ -82,13 +82,7 @@ export function OperationDialog({ verb, operation, onClose }: OperationDialogPro
       onClose={onClose}
     >
       <p className="action-text">{says(operation)}</p>
-      <TextInput
-        size="xs"
-        label="Reason"
-        description="Kept in the audit log"
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <ReasonField value={reason} onChange={setReason} />
     </ActionDialog>
   )
 }

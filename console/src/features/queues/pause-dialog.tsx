@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import type { Queue } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import { counted } from '../../words.js'
+import { changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 
 /** Stops new claims from a queue, or lets them go on. */
 export function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) {

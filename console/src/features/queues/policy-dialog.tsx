@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import type { Queue } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { type Change, changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { seen, UserText } from '../../components/user-text.js'
 import { Refusal } from '../../server.js'
 import { counted } from '../../words.js'
+import { type Change, changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 import { bodyOf, changedFields, type Typed, typedOf } from './policy.js'
 
 interface PolicyDialogProps {

@@ -1,11 +1,11 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { commandOf, flag } from '../../command-text.js'
-import { changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { given } from '../../components/search-params.js'
 import type { Answer, Sent } from '../../server.js'
+import { changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 import { Secret } from './secret.js'
 
 type Body = Sent<'createWebhook'>['body']

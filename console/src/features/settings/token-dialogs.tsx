@@ -2,11 +2,11 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Token } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import type { Answer, Sent } from '../../server.js'
+import { changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 import { Secret } from './secret.js'
 
 type Role = NonNullable<Sent<'createToken'>['body']['role']>

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import type { Webhook } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
-import { type Change, changeOf } from '../../components/action/change.js'
-import { ChangeDialog } from '../../components/action/change-dialog.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
+import { type Change, changeOf } from '../actions/change.js'
+import { ChangeDialog } from '../actions/change-dialog.js'
 
 /** What can be done with a webhook, and what that does. */
 export const WEBHOOK_ACTIONS = {

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { ActionDialog } from '../../components/action/action-dialog.js'
 import { keys, type Noun } from '../../keys.js'
-import { ActionDialog } from './action-dialog.js'
 import type { Change } from './change.js'
 
 interface ChangeDialogProps<R> {
