@@ -62,7 +62,7 @@ describeConsole('a viewer', ({ serve, open, given, client, db }) => {
   it('finds no button on any screen that would change something, where an admin finds them', async () => {
     const viewer = await buttonsOf('viewer')
     const changing = Object.entries(viewer.found).flatMap(([name, buttons]) =>
-      buttons.filter((it) => CHANGES.test(it)).map((it) => `${name}: ${it}`),
+      buttons.filter((it) => CHANGES.test(it) && !it.startsWith('Remove the filter')).map((it) => `${name}: ${it}`),
     )
 
     expect(changing).toEqual([])
