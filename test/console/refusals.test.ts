@@ -82,10 +82,11 @@ describeConsole('where the server does not do it', ({ serve, open, given, client
     const { url } = await serve()
     const page = await open(`${url}/dlq/${id}`)
     // The server does it, and nobody hears of it.
+    let isLost = false
     await page.route('**/api/v1/dlq/bulk-retry', async (route) => {
-      if (!isChange(route)) return route.continue()
+      if (isLost || !isChange(route)) return route.continue()
+      isLost = true
       await route.fetch()
-      await page.unroute('**/api/v1/dlq/bulk-retry')
       return route.abort('connectionreset')
     })
 

@@ -66,7 +66,8 @@ describeConsole('a viewer', ({ serve, open, given, client, db }) => {
     )
 
     expect(changing).toEqual([])
-    expect(viewer.sent).toEqual([])
+    // Which payloads would decode is asked with a POST, and changes nothing.
+    expect(viewer.sent.filter((it) => !it.endsWith('/undecodable/check'))).toEqual([])
   })
 
   it('would find them as an admin, so that the others are missed for a reason', async () => {
