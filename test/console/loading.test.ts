@@ -70,6 +70,7 @@ describeConsole('the console', ({ serve, open, after, given, client, complaints 
 
   it.each(Object.entries(PLACES))('works under %s, also when an address of its inside is opened', async (_, place) => {
     await incident(given, client)
+    const [dead] = (await client.dlq.list({ queue: 'billing' })).items
     const at = await place()
 
     const page = await open(`${at}/dlq?queue=billing`)
@@ -80,8 +81,8 @@ describeConsole('the console', ({ serve, open, after, given, client, complaints 
       .waitFor()
     await page.getByRole('link', { name: 'Overview', exact: true }).click()
     await heading(page, 'Overview').waitFor()
-    await page.goto(`${at}/dlq/1`)
-    await heading(page, 'Dead letter').waitFor()
+    await page.goto(`${at}/dlq/${dead?.id}`)
+    await heading(page, `Dead letter ${dead?.id}`).waitFor()
     await page.getByRole('link', { name: 'Dead letters', exact: true }).click()
     await heading(page, 'Dead letters').waitFor()
 
