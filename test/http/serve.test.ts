@@ -94,5 +94,6 @@ describeStore('spillway serve', ({ store, given, url }) => {
     expect(retried).toMatchObject({ code: 0, document: { state: 'done', succeeded: 1 } })
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('leave --api out') })
     expect(await store.getJob(id)).toMatchObject({ state: 'available' })
-  })
+    // A dozen processes, each of which starts.
+  }, 120_000)
 })

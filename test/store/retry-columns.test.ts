@@ -66,10 +66,10 @@ describeStore('the columns of a retried job', ({ store, given, db, inTransaction
         dead as (
           insert into spillway.dlq_entries (id, created_at, run_at, deadline, release_id, origin_id, max_attempts, attempt,
             crash_attempt, charge_base, run_lease, generation, timeout_ms, schema_version, priority, handbacks, queue, kind,
-            unique_key, tags, metadata, retention, history, payload, dlq_at, dlq_reason, original_run_lease, cause, retain_from)
+            unique_key, tags, metadata, retention, history, last_entry, payload, dlq_at, dlq_reason, original_run_lease, cause, retain_from)
           select id, created_at, run_at, deadline, release_id, origin_id, max_attempts, max_attempts,
             crash_attempt, charge_base, max_attempts, generation, timeout_ms, schema_version, priority, handbacks, queue, kind,
-            unique_key, tags, metadata, retention, history, payload, now(), 'attempts_exhausted', max_attempts, 'c', now()
+            unique_key, tags, metadata, retention, history, last_entry, payload, now(), 'attempts_exhausted', max_attempts, 'c', now()
             from gone
           returning *),
         tagged as (insert into spillway.dlq_tags select distinct tag, dlq_at, id from dead, unnest(tags) tag),
