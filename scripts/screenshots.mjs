@@ -67,6 +67,7 @@ const dir = mkdtempSync(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'spil
 chmodSync(dir, 0o755)
 const database = await startEmbedded({ dir })
 const spillway = new Spillway({ url: database.url, actor: 'kim' })
+await spillway.migrate()
 const jobs = KINDS.map(({ kind, queue, run }) =>
   defineJob({ kind, queue, maxAttempts: 2, backoff: () => 50 }).handle(async (payload) => run(payload)),
 )
@@ -161,7 +162,7 @@ async function shoot(look, options, paths) {
       .getByRole('checkbox', { name: 'Select all rows of this page' })
       .check()
       .catch(() => undefined)
-    const retry = page.getByRole('button', { name: 'Retry …' })
+    const retry = page.getByRole('button', { name: 'Retry …' }).first()
     if ((await retry.count()) === 0) continue
     await retry.click()
     await page.getByText(/^Exactly/).waitFor()

@@ -9,6 +9,7 @@ import { groupsQuery } from './queries.js'
 import { type DeadLetterAction, DeadLetterActions, DeadLetterDialog } from './selection-actions.js'
 import { TriageMenu } from './triage-menu.js'
 import { TriageSaid } from './triage-said.js'
+import './detail.css'
 
 const MANY = 1_000
 
