@@ -126,7 +126,7 @@ const runnerNow = sql<[id: string], [runner: string | null]>`
 /** How often those at work were sent back by it, and how many. */
 const retriedBy = sql<[operation: string], [generation: string, times: string, n: string]>`
   select r.generation,
-         (select count(*) from unnest(r.history) as e
+         (select count(*) from unnest(array_append(r.history, r.last_entry::json)) as e
            where e ->> 'type' = 'retried' and e ->> 'operation' = $1::bigint::text) as times,
          count(*)
     from spillway.ready_entries r
