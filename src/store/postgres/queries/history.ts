@@ -4,7 +4,8 @@ import { Identifier } from '../sql.js'
 /*
  * A history has two parts: the entries that are filed in the array, and at most one, `last_entry`, that is not yet. A retry
  * leaves its entry there, because adding to an array means unpacking and writing the whole of it, and a retry moves a
- * million of them; whatever adds the next one files both. It is text: reading it as JSON can wait until then. These functions are the only ones that know.
+ * million of them; whatever adds the next one files both. It is text: reading it as JSON can wait until then. These
+ * functions are the only ones that know.
  */
 
 /** The whole history of a row, as an array, in order. */
