@@ -4,9 +4,11 @@ import { performing } from './acting.js'
 import { Batches } from './batches.js'
 import { isId } from './cursor.js'
 import type { Database, Transaction } from './database.js'
+import { Lanes } from './lanes.js'
 import { channelOf } from './notices.js'
 import { operationOf, type StoredOperation, type StoredParams, shown } from './operation-row.js'
 import { bulkQueries, type RetryTerms } from './queries/bulk.js'
+import { laneQueries } from './queries/lanes.js'
 import { operationQueries } from './queries/operations.js'
 import { Stepping } from './stepping.js'
 
@@ -18,7 +20,7 @@ export function bulk(db: Database, schema: string): Bulk {
   const channel = channelOf(schema)
   const perform = performing(db, schema)
   const batches = new Batches(schema, bulkQueries(schema), queries, channel)
-  const stepping = new Stepping(db, batches, bulkQueries(schema), queries)
+  const stepping = new Stepping(db, batches, bulkQueries(schema), queries, new Lanes(laneQueries(schema)))
 
   async function find(id: string): Promise<StoredOperation | undefined> {
     if (!isId(id)) return undefined

@@ -156,7 +156,8 @@ export class Passing {
     const endedAt = performance.now()
     this.idleMs = isMore ? REST_MS : Math.min(this.idleMs * 2, LONGEST_REST_MS)
     // A slow batch is one that others have slowed down: no reason to be at it for minutes.
-    const restMs = isMore ? Math.min((endedAt - startedAt) * SHARE, LONGEST_PAUSE_MS) : this.idleMs
+    const shareMs = (endedAt - startedAt) * SHARE
+    const restMs = isMore ? Math.min(shareMs, LONGEST_PAUSE_MS) : Math.max(shareMs, this.idleMs)
     this.nextClearAt = endedAt + restMs
     if (!isMore || this.isClosed) return
     clearTimeout(this.timer)

@@ -35,6 +35,8 @@ const LOOK_MS = 1_000
 const WORTH_PARTS = 200
 /** A look may take this part of the time: with a long reader present it walks over dead entries. */
 const LOOK_SHARE = 20
+/** A look that takes longer does so beside the claims, not between them. */
+const SLOW_LOOK_MS = 10
 
 export interface SessionParts {
   readonly claims: ReturnType<typeof claimQueries>
@@ -63,6 +65,8 @@ interface QueueView {
   /** Heads seen by a look that no claim has used yet. */
   heads: Head[]
   nextLookAt: number
+  /** The one under way beside the claims. */
+  looking: Promise<void> | undefined
 }
 
 /** Made twice it is the same one. */
@@ -77,6 +81,8 @@ export class Session implements WorkerSession {
   private sent = 0n
   private answered = 0n
   private isClaiming = false
+  /** How long the last look has taken. */
+  private lookMs = 0
 
   constructor(private readonly parts: SessionParts) {
     this.registration = parts.registration
@@ -85,7 +91,7 @@ export class Session implements WorkerSession {
     for (const queue of parts.queues) {
       const floors = new Floors()
       const passing = new Passing({ queue, floors, db, claims, setAside, tell })
-      this.views.set(queue, { floors, passing, heads: [], nextLookAt: 0 })
+      this.views.set(queue, { floors, passing, heads: [], nextLookAt: 0, looking: undefined })
     }
   }
 
@@ -181,14 +187,17 @@ export class Session implements WorkerSession {
   }
 
   async pulse(): Promise<Pulse> {
-    const { lane, session, queues, registration } = this.parts
+    const { lane, beside, session, queues, registration } = this.parts
     const startedAt = performance.now()
-    const rows = await lane.run(session.pulse, [queues as string[], registration], { repeatable: true, patienceMs: 0 })
+    const db = this.isLookSlow ? beside : lane
+    const rows = await db.run(session.pulse, [queues as string[], registration], { repeatable: true, patienceMs: 0 })
     const tookMs = performance.now() - startedAt
     const waiting = new Set<string>()
     for (const [queue, view] of this.views) {
       const own = rows.filter((row) => Number(row[1]) >= 0 && row[0] === queue)
       this.looked(view, own, tookMs)
+      // Beside it claims have gone on, and know better where the first rows are.
+      if (db === beside) view.heads = []
       if (own.length > 0) waiting.add(queue)
     }
     const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
@@ -283,7 +292,9 @@ export class Session implements WorkerSession {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.views.values()].map(({ passing }) => passing.close()))
+    await Promise.all(
+      [...this.views.values()].flatMap(({ passing, looking }) => [passing.close(), looking ?? Promise.resolve()]),
+    )
     const { lane, beside, settler, deaths } = this.parts
     await Promise.all([lane.close(), beside.close(), settler.close(), deaths.close()])
   }
@@ -297,9 +308,13 @@ export class Session implements WorkerSession {
   /** Where the queue's next rows are: above the floors, or once a second from the very beginning. */
   private async heads(queue: string, view: QueueView): Promise<Head[]> {
     const { lane, claims } = this.parts
-    const startedAt = performance.now()
-    const isLooking = view.heads.length === 0 && startedAt >= view.nextLookAt
+    let isLooking = view.heads.length === 0 && !view.looking && performance.now() >= view.nextLookAt
+    if (isLooking && this.isLookSlow && !view.floors.isEmpty) {
+      view.looking = this.lookBeside(queue, view)
+      isLooking = false
+    }
     if (isLooking) {
+      const startedAt = performance.now()
       const rows = await lane.run(claims.look, [[queue]], { repeatable: true, patienceMs: 0 })
       this.looked(view, rows, performance.now() - startedAt)
       void view.passing.lookBehind()
@@ -310,7 +325,28 @@ export class Session implements WorkerSession {
     return headsOf(await lane.run(claims.heads, [queue, ...view.floors.params()], { repeatable: true, patienceMs: 0 }))
   }
 
+  /** A look while claims go on above the floors; what it finds below them lowers them. */
+  private async lookBeside(queue: string, view: QueueView): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      const rows = await this.parts.beside.run(this.parts.claims.look, [[queue]], { repeatable: true, patienceMs: 0 })
+      this.looked(view, rows, performance.now() - startedAt)
+      // Claims have gone on meanwhile, and know better where the first rows are.
+      view.heads = []
+    } catch {
+      // The rows stand where they stood, and the next look is not far.
+      view.nextLookAt = performance.now() + LOOK_MS
+    } finally {
+      view.looking = undefined
+    }
+  }
+
+  private get isLookSlow(): boolean {
+    return this.lookMs > SLOW_LOOK_MS
+  }
+
   private looked(view: QueueView, rows: readonly HeadRow[], tookMs: number): void {
+    this.lookMs = tookMs
     const heads = view.passing.unmet(headsOf(rows))
     view.floors.see(heads)
     // Behind what is passed over there may be better ones than those that were seen.

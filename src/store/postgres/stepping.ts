@@ -4,6 +4,7 @@ import type { Batch, Batches, Refusal } from './batches.js'
 import { isId } from './cursor.js'
 import type { Database, Transaction } from './database.js'
 import { faultOf } from './errors.js'
+import { LANE_MS, LANES, type Lane, type Lanes, Superseded } from './lanes.js'
 import { operationOf, type StoredOperation, shown } from './operation-row.js'
 import { NO_ROOM_MS, Pace } from './pace.js'
 import { placesOf } from './places.js'
@@ -48,6 +49,8 @@ interface Change {
  *
  * counting → (canary →) moving → revisiting → newer → ended. Counting reads windows of rows without locking them; moving takes
  * windows and passes over what others have locked; revisiting goes back to those; at the end it counts what died later.
+ *
+ * A large move that nothing limits goes in lanes: a step then does a batch of each, in a transaction of its own.
  */
 export class Stepping {
   /** Of the operations that this process runs. */
@@ -58,11 +61,13 @@ export class Stepping {
     private readonly batches: Batches,
     private readonly bulk: ReturnType<typeof bulkQueries>,
     private readonly queries: ReturnType<typeof operationQueries>,
+    private readonly lanes: Lanes,
   ) {}
 
   async step(id: string, runner: string): Promise<OperationStep> {
     try {
-      return await this.db.transaction((tx) => this.inside(tx, id, runner))
+      const together = this.lanes.has(id) ? await this.inLanes(id, runner) : undefined
+      return together ?? (await this.db.transaction((tx) => this.inside(tx, id, runner)))
     } catch (error) {
       const fault = faultOf(error instanceof SpillwayError ? error.cause : error)
       // Too many at the same rows: somebody else's turn first.
@@ -72,6 +77,38 @@ export class Stepping {
       const why = (error as Error).message.slice(0, 1_000)
       await this.db.run(this.queries.fail, [id, runner, why])
       return { operation: await this.look(id), waitMs: null }
+    }
+  }
+
+  /** A batch of each lane, at the same time. Undefined: the whole operation is to be looked at. */
+  private async inLanes(id: string, runner: string): Promise<OperationStep | undefined> {
+    const ends = await Promise.allSettled(Array.from({ length: LANES }, () => this.inLane(id, runner)))
+    const failed = ends.find((end) => end.status === 'rejected')
+    if (failed) throw failed.reason
+    const steps = ends.flatMap((end) => (end.status === 'fulfilled' && end.value ? [end.value] : []))
+    const [last] = steps.sort((a, b) => doneBy(b) - doneBy(a))
+    return last && { ...last, waitMs: Math.min(...steps.map(({ waitMs }) => waitMs ?? 0)) }
+  }
+
+  /** One batch of a lane that is free. */
+  private async inLane(id: string, runner: string): Promise<OperationStep | undefined> {
+    try {
+      const step = await this.db.transaction(async (tx): Promise<OperationStep | undefined> => {
+        const taken = await this.lanes.takeFree(tx, id, runner)
+        if (!taken) return undefined
+        const { operation, lane } = taken
+        if (lane === 'busy') return { operation: shown(operation), waitMs: LANE_MS }
+        const { change } = await this.take(tx, operation, BATCH, lane)
+        const { succeeded = 0, skipped = 0, failed = 0 } = change
+        const after = await this.lanes.account(tx, id, runner, RUNNER_MS, { succeeded, skipped, failed })
+        return { operation: shown(after), waitMs: 0 }
+      })
+      if (!step) this.lanes.forget(id)
+      return step
+    } catch (error) {
+      if (!(error instanceof Superseded)) throw error
+      this.lanes.forget(id)
+      return undefined
     }
   }
 
@@ -89,6 +126,10 @@ export class Stepping {
     if (!taken) return { operation: await this.look(id), waitMs: null }
     const operation = operationOf(taken)
     const change = await this.advance(tx, operation)
+    const matched = operation.matched + (change.matched ?? 0)
+    if (change.phase === 'moving' && this.lanes.suits(operation, matched)) {
+      await this.lanes.open(tx, operation, change.cursor ?? operation.cursor)
+    }
     const [row] = await tx.run(this.queries.account, [
       id,
       change.phase ?? operation.phase,
@@ -107,7 +148,8 @@ export class Stepping {
     const after = operationOf(row ?? [])
     if (after.state !== 'running') this.paces.delete(id)
     const paced = change.paceMs === undefined ? 0 : Math.max(0, Math.ceil(after.nextInMs))
-    return { operation: shown(after), waitMs: after.state === 'running' ? Math.max(change.waitMs ?? 0, paced) : null }
+    const waitMs = after.state === 'running' ? Math.max(change.waitMs ?? 0, paced) : null
+    return { operation: shown(after), waitMs }
   }
 
   private advance(tx: Transaction, operation: StoredOperation): Promise<Change> {
@@ -208,6 +250,11 @@ export class Stepping {
 
   private async move(tx: Transaction, operation: StoredOperation): Promise<Change> {
     const { rate, maxWaiting, nextInMs, action, id } = operation
+    const lane = await this.lanes.next(tx, operation)
+    if (lane === 'ended') return { phase: 'revisiting', cursor: START }
+    if (lane === 'busy') return { waitMs: LANE_MS }
+    if (lane === 'free') return {}
+    const part = lane === 'whole' ? undefined : lane
     let limit = BATCH
     if (rate !== null) {
       if (nextInMs > 0) return { waitMs: Math.ceil(nextInMs) }
@@ -215,37 +262,43 @@ export class Stepping {
       limit = Math.min(BATCH, Math.max(1, Math.floor(rate / 10)))
     } else if (action === 'retry' && maxWaiting > 0) {
       const [row] = await tx.run(this.bulk.waiting, [id, maxWaiting])
-      return this.beside(tx, operation, Number((row as [string])[0]))
+      return this.beside(tx, operation, Number((row as [string])[0]), part)
     }
-    const { batch, change } = await this.take(tx, operation, limit)
+    const { batch, change } = await this.take(tx, operation, limit, part)
     const moved = batch.done.length
     return rate === null ? change : { ...change, paceMs: (moved / rate) * 1000 }
   }
 
   /** A batch as large as the workers take at once, when they have taken the last one. */
-  private async beside(tx: Transaction, operation: StoredOperation, waiting: number): Promise<Change> {
+  private async beside(tx: Transaction, operation: StoredOperation, waiting: number, lane?: Lane): Promise<Change> {
     const begin = performance.now()
     const pace = this.paces.get(operation.id) ?? new Pace(begin)
     this.paces.set(operation.id, pace)
     const limit = pace.room(waiting, operation.maxWaiting, begin)
     if (limit === 0) return { waitMs: waiting >= operation.maxWaiting ? WAITING_MS : NO_ROOM_MS }
-    const { batch, change } = await this.take(tx, operation, limit)
+    const { batch, change } = await this.take(tx, operation, limit, lane)
     return { ...change, waitMs: pace.added(batch.done.length, performance.now() - begin) }
   }
 
-  /** One window: what matches moves, what is refused is noted, what is locked is noted to be looked at again. */
+  /**
+   * One window: what matches moves, what is refused is noted, what is locked is noted to be looked at again. Of a lane, it
+   * is the lane that goes on and comes to its end.
+   */
   private async take(
     tx: Transaction,
     operation: StoredOperation,
     limit: number,
+    lane?: Lane,
   ): Promise<{ batch: Batch & { cursor: ScanCursor; past: ScanCursor }; change: Change }> {
-    const { selector, snapshot, cursor, id } = operation
+    const { selector, snapshot, id } = operation
+    const cursor = lane?.cursor ?? operation.cursor
     const { ids } = selector
     const from = Number(cursor.id)
     const some = ids?.slice(from, from + Math.min(limit, WINDOW_IDS)) ?? []
+    const share = lane && { of: LANES, number: lane.number }
     const scope: BatchScope =
       ids === undefined
-        ? { type: 'window', window: { selector, snapshot, cursor, limit, scan: WINDOW_ROWS } }
+        ? { type: 'window', window: { selector, snapshot, cursor, limit, scan: WINDOW_ROWS, lane: share } }
         : { type: 'ids', ids: some.filter(isId), selector, snapshot, wait: false }
     const batch = await this.batches.run(tx, operation, scope)
     const missing = ids === undefined ? [] : await this.missing(tx, operation, some, batch)
@@ -262,14 +315,15 @@ export class Stepping {
       ids === undefined
         ? { at: batch.at ?? cursor.at, id: batch.id ?? cursor.id }
         : { at: cursor.at, id: String(from + some.length) }
+    if (lane) await this.lanes.advance(tx, id, lane, next, ended)
+    const onward = lane ? {} : { cursor: ended ? START : next, ...(ended ? { phase: 'revisiting' } : {}) }
     return {
       batch: { ...batch, cursor: next, past: ids === undefined ? END : next },
       change: {
         succeeded: batch.done.length,
         failed: refused.failed + missing.length,
         skipped: refused.skipped,
-        cursor: ended ? START : next,
-        ...(ended ? { phase: 'revisiting' } : {}),
+        ...onward,
       },
     }
   }
@@ -437,4 +491,8 @@ function lockedRow(id: string): Refusal {
 
 function textArrayLength(literal: string | null): number {
   return literal === null || literal === '{}' ? 0 : literal.split(',').length
+}
+
+function doneBy({ operation: { succeeded, skipped, failed } }: OperationStep): number {
+  return succeeded + skipped + failed
 }

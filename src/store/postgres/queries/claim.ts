@@ -1,5 +1,6 @@
 import { columns, leading, moved } from '../rows.js'
 import { Columns, Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
+import { deleteSpots } from './spots.js'
 
 /** How many slots each ring has. */
 export const SLOTS = [0, 1, 2, 3, 4, 5, 6, 7] as const
@@ -155,18 +156,19 @@ function claimFrom<Params extends readonly unknown[]>(
 ): Statement<Params, string[]> {
   const table = new Identifier(schema, `ready_${slot}`)
   return sql<Params, string[]>`
-      with picked as materialized (
-        delete from ${table}
-         where ctid = any (array(
-                 select ctid
-                   from ${table} r
-                  where queue = $1 and priority = $2 and position > $3
-                    and kind = any ($5::text[])
-                    and (schema_version = $7 or kind || '@' || schema_version = any ($8::text[]))
-                    ${except}
-                  order by position
-                  limit $4
-                    for update skip locked))
+      with spots as materialized (
+        select ctid as spot
+          from ${table} r
+         where queue = $1 and priority = $2 and position > $3
+           and kind = any ($5::text[])
+           and (schema_version = $7 or kind || '@' || schema_version = any ($8::text[]))
+           ${except}
+         order by position
+         limit $4
+           for update skip locked
+      ),
+      picked as materialized (
+        ${deleteSpots(table)}
         returning ${leading(['run_lease', 'id', 'position'], 'position')}
       ),
       ring as materialized (

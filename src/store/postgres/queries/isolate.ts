@@ -39,6 +39,7 @@ const TABLES = [
   'idempotency_keys',
   'operation_rows',
   'operation_canaries',
+  'operation_lanes',
   'operations',
   'unserved_kinds',
   'worker_tasks',

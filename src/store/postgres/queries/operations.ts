@@ -59,12 +59,18 @@ const OPERATION = [
   'vanished',
 ] as const
 
+/** The columns of an {@link OperationRow}, read from `operations` under the alias `o`. */
+export function operationColumns(schema: string): Fragment {
+  const { quoted } = new Identifier(schema, 'operations')
+  return new Fragment(OPERATION.map((column) => column.replace('{{operations}}', quoted)).join(', '))
+}
+
 export function operationQueries(schema: string) {
   const operations = new Identifier(schema, 'operations')
   const rows = new Identifier(schema, 'operation_rows')
   const canaries = new Identifier(schema, 'operation_canaries')
   const audit = new Identifier(schema, 'audit_log')
-  const row = new Fragment(OPERATION.map((column) => column.replace('{{operations}}', operations.quoted)).join(', '))
+  const row = operationColumns(schema)
 
   return {
     /** A new operation with its audit row. A preview's snapshot and selector bind it. */

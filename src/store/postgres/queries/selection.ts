@@ -26,6 +26,8 @@ export interface WindowRequest {
   readonly scan: number
   /** Rows the snapshot does not see are taken instead of those it does: to count what came later. */
   readonly newer?: boolean
+  /** Only ids that leave this remainder. */
+  readonly lane?: { readonly of: number; readonly number: number } | undefined
 }
 
 /** The lines of a scan in order, and what of them belongs. */
@@ -83,11 +85,12 @@ export function countOf(schema: string, source: Source, where: Conditions, reque
 }
 
 function scanOf(schema: string, source: Source, where: Conditions, request: WindowRequest): Scan {
-  const { selector, snapshot, cursor, scan, newer = false } = request
+  const { selector, snapshot, cursor, scan, newer = false, lane } = request
   const at = new Fragment(`d.${source.at}`)
   const belongs = belonging(source, where, snapshot, newer)
   const { lead, others } = filters(where, selector, source)
-  const hit = join([belongs, ...others], ' and ')
+  const share = lane ? [fragment`d.id % ${whole(lane.of)} = ${where.value(lane.number, 'bigint')}`] : []
+  const hit = join([...share, belongs, ...others], ' and ')
   const behind = fragment`${where.value(cursor.at, 'timestamptz')}, ${where.value(cursor.id, 'bigint')}`
   // Part of the text: with a bound it does not know, a generic plan sorts the whole table.
   const scanned = whole(scan)

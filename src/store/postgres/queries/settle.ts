@@ -3,6 +3,7 @@ import { Fragment, fragment, Identifier, type Statement, sql } from '../sql.js'
 import { SLOTS } from './claim.js'
 import { noticesOfHeld } from './held.js'
 import { entryAdded, withEntry } from './history.js'
+import { deleteSpots } from './spots.js'
 
 /** Texts joined by U+001F, a missing one as U+001E. */
 type Texts = string
@@ -121,13 +122,14 @@ const FRONT = ['id', 'lease_id', 'queue', 'unique_key', 'retention', 'kind'] as 
 /** By ctid, looked up row by row: a join would read the whole slot, and a slot that a long reader keeps is long. */
 function takenFrom(leases: Identifier): Fragment {
   return fragment`
+      spots as materialized (
+        select held.ctid as spot
+          from given g,
+               lateral (select l.ctid from ${leases} l
+                         where l.id = g.id and l.lease_id = g.lease_id limit 1) as held
+      ),
       taken as (
-        delete from ${leases}
-         where ctid = any (array(
-                 select held.ctid
-                   from given g,
-                        lateral (select l.ctid from ${leases} l
-                                  where l.id = g.id and l.lease_id = g.lease_id limit 1) as held))
+        ${deleteSpots(leases)}
         returning ${leading(FRONT, 'position', 'lease_id', 'claimed_at')}
       )`
 }

@@ -2,6 +2,7 @@ import { columns, leading, moved } from '../rows.js'
 import { Fragment, fragment, Identifier, join, sql, whole } from '../sql.js'
 import { CLAIMED, SLOTS, suspected } from './claim.js'
 import { entryAdded } from './history.js'
+import { deleteSpots } from './spots.js'
 
 /** The document of {@link suspectQueries}'s `list`. */
 export interface SuspectDocument {
@@ -81,10 +82,11 @@ export function suspectQueries(schema: string) {
      */
     claim: SLOTS.map(
       (slot) => sql<[id: string, leaseId: string], string[]>`
-      with picked as materialized (
-        delete from ${ready[slot] as Identifier}
-         where ctid = any (array(
-                 select ctid from ${ready[slot] as Identifier} where id = $1::bigint for update skip locked))
+      with spots as materialized (
+        select ctid as spot from ${ready[slot] as Identifier} where id = $1::bigint for update skip locked
+      ),
+      picked as materialized (
+        ${deleteSpots(ready[slot] as Identifier)}
         returning ${leading(['run_lease', 'id', 'position'], 'position')}
       ),
       ring as materialized (

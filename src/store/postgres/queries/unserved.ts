@@ -6,6 +6,7 @@ import { wholeHistory, withEntry } from './history.js'
 import { jobColumns } from './inspect.js'
 import { isoTime } from './iso-time.js'
 import { ANY_REGISTRATION, servedBy } from './served.js'
+import { deleteSpots } from './spots.js'
 
 /** So many rows at the head of a slot and priority that nobody serves are set aside, and so many at a time. */
 export const ASIDE_ROWS = 1_000
@@ -174,18 +175,19 @@ export function unservedQueries(schema: string) {
                  limit ${whole(ASIDE_ROWS)}) as h
          where h.kind || '@' || h.schema_version <> all ((select pairs from served)::text[])
       ),
-      gone as materialized (
-        delete from ${own} d
+      spots as materialized (
+        select ctid as spot
+          from ${own}
          where (select n from blocked) >= ${whole(ASIDE_ROWS)}
-           and d.ctid = any (array(
-                 select ctid
-                   from ${own}
-                  where queue = $1 and priority = $2
-                    and kind || '@' || schema_version <> all ((select pairs from served)::text[])
-                  order by position
-                  limit ${whole(ASIDE_ROWS)}
-                    for update skip locked))
-        returning ${moved('d', {}, 'd.position')}
+           and queue = $1 and priority = $2
+           and kind || '@' || schema_version <> all ((select pairs from served)::text[])
+         order by position
+         limit ${whole(ASIDE_ROWS)}
+           for update skip locked
+      ),
+      gone as materialized (
+        ${deleteSpots(own)}
+        returning ${moved('r', {}, 'r.position')}
       ),
       counted as (
         insert into ${unserved} as u (queue, kind, version, aside_at)
