@@ -3,7 +3,8 @@ import type { ClaimedJob, JobEnd, Notice, Settled, Settlement } from '../store.j
 import type { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import { faultOf, translate } from './errors.js'
-import type { DeathParams, SettleStatements, settleQueries } from './queries/settle.js'
+import type { DeathParams } from './queries/settle/dead.js'
+import type { SettleStatements, settleQueries } from './queries/settle.js'
 
 const MAX_BYTES = 8 * 1024 * 1024
 const MAX_ROWS = 500
