@@ -24,7 +24,7 @@ import type { callbackQueries } from './queries/callbacks.js'
 import type { claimQueries, HeadRow, Wanted } from './queries/claim.js'
 import type { servedQueries } from './queries/served.js'
 import type { PulseDocument, sessionQueries } from './queries/session.js'
-import type { unservedQueries } from './queries/unserved.js'
+import type { setAsideQueries } from './queries/set-aside.js'
 import type { Settler } from './settler.js'
 import type { SuspectWatch } from './suspect-watch.js'
 
@@ -41,7 +41,7 @@ export interface SessionParts {
   readonly session: ReturnType<typeof sessionQueries>
   readonly callbacks: ReturnType<typeof callbackQueries>
   readonly questions: ReturnType<typeof servedQueries>
-  readonly setAside: ReturnType<typeof unservedQueries>['setAside']
+  readonly setAside: ReturnType<typeof setAsideQueries>['setAside']
   readonly settler: Settler
   readonly deaths: DeathWriter
   /** Ids of jobs whose attempts have reported progress. */
