@@ -10,7 +10,8 @@ import type { Metrics, MetricsOptions } from './metrics/metrics.js'
 import { MetricsServer, type MetricsServerOptions } from './metrics/server.js'
 import { type PostgresStore, postgresStore } from './store/postgres/store.js'
 import type { MigrationReport, SchemaStatus } from './store/store.js'
-import { Worker, type WorkerOptions } from './worker/worker.js'
+import { Worker } from './worker/worker.js'
+import type { WorkerOptions } from './worker/worker-options.js'
 
 export interface SpillwayOptions {
   /**
@@ -364,4 +365,6 @@ export type {
 export { type AbortCause, AttemptAborted } from './worker/attempt.js'
 export { CallbackPending } from './worker/callbacks.js'
 export type { WorkerEvents } from './worker/events.js'
-export { type QueueUsage, type StopOptions, Worker, type WorkerHealth, type WorkerOptions } from './worker/worker.js'
+export type { QueueUsage, WorkerHealth } from './worker/health.js'
+export { Worker } from './worker/worker.js'
+export type { StopOptions, WorkerOptions } from './worker/worker-options.js'

@@ -1,6 +1,7 @@
 import type { JobHandler } from '../job/definition.js'
 import { type Duration, parseDuration } from '../job/duration.js'
-import type { Worker, WorkerOptions } from '../worker/worker.js'
+import type { Worker } from '../worker/worker.js'
+import type { WorkerOptions } from '../worker/worker-options.js'
 
 /** What makes workers: a `Spillway`. */
 export interface WorkerSource {

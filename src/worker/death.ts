@@ -1,7 +1,7 @@
 import type { DeathEvent, DeathHandler } from '../job/death.js'
 import type { Job } from '../job/job.js'
 import { decodePayload } from '../job/payload.js'
-import type { ClaimedJob, JobEnd } from '../store/store.js'
+import type { ClaimedJob, JobEnd, Settled } from '../store/store.js'
 import { asJob } from './attempt.js'
 
 type DeathEnd = Extract<JobEnd, { event: 'dead' }>
@@ -25,6 +25,11 @@ export function deathOf(claimed: ClaimedJob, end: DeathEnd, state: DeathEvent['s
         : null,
   }
   return { job, reason, error: errorMessage, errorClass, cause, generation: claimed.generation, state }
+}
+
+/** Where a job that was given up has gone, of what its settlement says. */
+export function reachedBy(state: Settled['state']): DeathEvent['state'] {
+  return state === 'failed' || state === 'gone' ? state : 'archived'
 }
 
 /** Calls death handlers, and knows which of them are still at it. */

@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events'
-import type { ClaimedJob } from '../store/store.js'
+import type { ClaimedJob, Settled } from '../store/store.js'
+import { reachedBy } from './death.js'
+import type { Ended } from './settle-buffer.js'
 
 /** What a worker tells. The library logs nothing; whoever listens does. */
 export interface WorkerEvents {
@@ -33,4 +35,47 @@ export class WorkerEmitter extends EventEmitter<WorkerEvents> {
     // Node ends the process for an `error` without listener; a worker's trouble is not the process's.
     this.on('error', () => undefined)
   }
+
+  /** Tells what became of an attempt whose end was written, or refused because its lease was gone. */
+  tellSettled({ job, end, durationMs }: Ended, { outcome, state }: Settled): void {
+    if (outcome === 'lost') {
+      if (end.event !== 'handback') this.emit('lost', { job, why: 'its lease was taken back before it ended' })
+      return
+    }
+    switch (end.event) {
+      case 'complete':
+        if (this.listenerCount('completed') > 0) this.emit('completed', { job, durationMs })
+        break
+      case 'retry':
+        if (this.listenerCount('retrying') > 0) {
+          this.emit('retrying', { job, delayMs: end.delayMs, message: messageOf(end.entry) })
+        }
+        break
+      case 'dead':
+        this.emit('died', { job, reason: end.reason, message: end.errorMessage, state: reachedBy(state) })
+        break
+      case 'snooze':
+        this.emit('snoozed', { job, delayMs: end.delayMs })
+        break
+      case 'wait':
+        if (state === 'waiting') this.emit('waiting', { job, callback: end.name })
+        break
+      case 'undecodable':
+        this.emit('parked', { job, reason: end.reason })
+        break
+      case 'handback':
+        this.emit('handedBack', { job })
+        break
+      case 'quarantine':
+        if (state === 'quarantined') this.emit('parked', { job, reason: 'its fingerprint is quarantined' })
+        break
+      case 'revoke':
+        this.emit('revoked', { job })
+        break
+    }
+  }
+}
+
+function messageOf(entry: string | null): string {
+  return entry === null ? '' : String((JSON.parse(entry) as { message?: unknown }).message ?? '')
 }

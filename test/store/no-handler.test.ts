@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { noHandlerQueries } from '../../src/store/postgres/queries/no-handler.js'
 import { unservedQueries } from '../../src/store/postgres/queries/unserved.js'
 import { sql } from '../../src/store/postgres/sql.js'
 import { describeStore } from '../support/store.js'
@@ -108,7 +109,7 @@ describeStore('kinds that no worker of their queue serves', ({ store, given, db,
       sql`insert into spillway.unserved_kinds (queue, kind, version, waited_ms) values ('default', 'other', 1, 9999999)`,
       [],
     )
-    const { expire } = unservedQueries('spillway')
+    const { expire } = noHandlerQueries('spillway')
     const late = () => db.run(expire, [['default'], STALE_MS, 1_000])
 
     const second = await given.worker({ kinds: ['other@1'] })

@@ -5,7 +5,7 @@ import type { ClaimedRow } from './claimed-row.js'
 import type { Database, Transaction } from './database.js'
 import { faultOf } from './errors.js'
 import type { settleQueries } from './queries/settle.js'
-import { deathParams } from './settler.js'
+import { deathParams } from './settle-params.js'
 
 /** While the database is away a death waits this long; after that the lease is another's anyway. */
 const PATIENCE_MS = 10 * 60_000

@@ -2,6 +2,8 @@ import type { Upkeep } from '../store.js'
 import type { Database } from './database.js'
 import { sweptDeath } from './dead-row.js'
 import { channelOf } from './notices.js'
+import { noHandlerQueries } from './queries/no-handler.js'
+import { setAsideQueries } from './queries/set-aside.js'
 import { unservedQueries } from './queries/unserved.js'
 
 /** A look that came later than this after the last one knows nothing of the time between. */
@@ -9,7 +11,9 @@ const GAP_MS = 90_000
 
 /** What becomes of jobs that nobody serves, on PostgreSQL. */
 export function judging(db: Database, schema: string): Upkeep['judgeUnserved'] {
-  const { bringBack, watched, track, expire, expireTelling } = unservedQueries(schema)
+  const { bringBack } = setAsideQueries(schema)
+  const { watched, track } = unservedQueries(schema)
+  const { expire, expireTelling } = noHandlerQueries(schema)
   const channel = channelOf(schema)
 
   return async (staleMs, limit, onDeaths) => {

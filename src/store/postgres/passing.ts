@@ -2,7 +2,7 @@ import type { Notice } from '../store.js'
 import type { Database } from './database.js'
 import type { Floors, Head } from './floors.js'
 import type { claimQueries, Wanted } from './queries/claim.js'
-import { ASIDE_ROWS, type unservedQueries } from './queries/unserved.js'
+import { ASIDE_ROWS, type setAsideQueries } from './queries/set-aside.js'
 
 /** What takes longer rests this many times as long. */
 const SHARE = 20
@@ -18,7 +18,7 @@ export interface PassingParts {
   /** Not the connection of the claims: what is done here takes longer than they do. */
   readonly db: Database
   readonly claims: Pick<ReturnType<typeof claimQueries>, 'passed' | 'passedOthers'>
-  readonly setAside: ReturnType<typeof unservedQueries>['setAside']
+  readonly setAside: ReturnType<typeof setAsideQueries>['setAside']
   readonly tell: (notice: Notice) => void
 }
 

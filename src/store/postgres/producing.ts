@@ -5,6 +5,7 @@ import type { Enqueued, Executor, NewJob, Notice, Producing } from '../store.js'
 import { actParams, performing } from './acting.js'
 import type { Database } from './database.js'
 import { faultOf, translate } from './errors.js'
+import { fullParams, needsMore, plainParams, SEPARATOR } from './new-job-params.js'
 import { channelOf, encodeNotice } from './notices.js'
 import type { Notifier } from './notifier.js'
 import { type EnqueuedRow, enqueueQueries, type FullParams, type PlainParams } from './queries/enqueue.js'
@@ -12,8 +13,6 @@ import { inspectQueries } from './queries/inspect.js'
 import { operateQueries } from './queries/operate.js'
 import type { Statement } from './sql.js'
 
-const SEPARATOR = '\x1f'
-const MISSING = '\x1e'
 /** Rows of one statement, and bytes of their payloads. */
 const MAX_ROWS = 2_000
 const MAX_BYTES = 8 * 1024 * 1024
@@ -241,57 +240,6 @@ function placesOf([ids, places]: EnqueuedRow): Placed[] {
     .slice(1, -1)
     .split(',')
     .map((id, n) => ({ id, place: places ? (places[n] as Placed['place']) : 'r' }))
-}
-
-/** Whether a job sets something the plain statement does not carry. */
-function needsMore(job: NewJob): boolean {
-  return (
-    job.runAt !== null ||
-    job.uniqueKey !== null ||
-    job.tags !== null ||
-    job.metadata !== null ||
-    job.deadline !== null ||
-    job.timeoutMs !== null ||
-    job.retention !== null ||
-    job.onQuarantine === 'park'
-  )
-}
-
-function plainParams(jobs: readonly NewJob[], requestId: string | null): PlainParams {
-  let queues = ''
-  let kinds = ''
-  let payloads = ''
-  let versions = ''
-  let priorities = ''
-  let attempts = ''
-  for (let n = 0; n < jobs.length; n++) {
-    const job = jobs[n] as NewJob
-    const text = n === 0 ? '' : SEPARATOR
-    const number = n === 0 ? '{' : ','
-    queues += text + job.queue
-    kinds += text + job.kind
-    payloads += text + job.payload
-    versions += number + job.version
-    priorities += number + job.priority
-    attempts += number + job.maxAttempts
-  }
-  return [requestId, queues, kinds, payloads, `${versions}}`, `${priorities}}`, `${attempts}}`]
-}
-
-function fullParams(jobs: readonly NewJob[], requestId: string | null): FullParams {
-  const numbers = (of: (job: NewJob) => number | null) => `{${jobs.map((job) => of(job) ?? 'NULL').join(',')}}`
-  const texts = (of: (job: NewJob) => string | null) => jobs.map((job) => of(job) ?? MISSING).join(SEPARATOR)
-  return [
-    ...plainParams(jobs, requestId),
-    numbers((job) => job.runAt?.getTime() ?? null),
-    numbers((job) => job.deadline?.getTime() ?? null),
-    numbers((job) => job.timeoutMs),
-    texts((job) => job.uniqueKey),
-    texts((job) => (job.tags && job.tags.length > 0 ? JSON.stringify(job.tags) : null)),
-    texts((job) => job.metadata),
-    texts((job) => job.retention),
-    texts((job) => (job.onQuarantine === 'park' ? 't' : 'f')),
-  ]
 }
 
 /** One notice per queue and priority with the lowest position, one for the earliest due time that is near. */

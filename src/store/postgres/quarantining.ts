@@ -7,6 +7,7 @@ import type { Database } from './database.js'
 import { dateOf } from './job-row.js'
 import { channelOf } from './notices.js'
 import { type QuarantineDocument, type QuarantineRow, quarantineQueries } from './queries/quarantine.js'
+import { releaseQueries } from './queries/release.js'
 
 const READ = { repeatable: true, patienceMs: 5_000 } as const
 /** Jobs of one statement of a release. */
@@ -18,13 +19,14 @@ const LAST = 'g'
 /** Held fingerprints on PostgreSQL. */
 export function quarantining(db: Database, schema: string): Quarantining {
   const queries = quarantineQueries(schema)
+  const releases = releaseQueries(schema)
   const channel = channelOf(schema)
   const perform = performing(db, schema)
 
   /** Until nothing of what is being let go is left; the last, empty pass forgets the convictions. */
   async function moveAll(by: string, why: string | null): Promise<number> {
     for (let moved = 0; ; ) {
-      const [row] = await perform(() => db.run(queries.move, [BATCH, by, why, channel]))
+      const [row] = await perform(() => db.run(releases.move, [BATCH, by, why, channel]))
       const n = Number(row?.[0] ?? 0)
       if (n === 0) return moved
       moved += n
@@ -56,20 +58,20 @@ export function quarantining(db: Database, schema: string): Quarantining {
     },
 
     async releaseFingerprint(fingerprint, act) {
-      const [row] = await perform(() => db.run(queries.release, [fingerprint, ...actParams(act, channel)]))
+      const [row] = await perform(() => db.run(releases.release, [fingerprint, ...actParams(act, channel)]))
       if (!row) throw notHeld(fingerprint)
       const released = await moveAll(act.actor, act.reason ?? null)
       return { releaseId: row[0], released }
     },
 
     async releaseCanary(fingerprint, act) {
-      const [found] = await db.run(queries.canary, [fingerprint], READ)
+      const [found] = await db.run(releases.canary, [fingerprint], READ)
       if (!found) throw notHeld(fingerprint, 'convicted and ')
       const [id, out] = found
       if (out === null && id === null) throw notHeld(fingerprint)
       const rows =
         out === null
-          ? await perform(() => db.run(queries.releaseSome, [`{${id}}`, ...actParams(act, channel), true]))
+          ? await perform(() => db.run(releases.releaseSome, [`{${id}}`, ...actParams(act, channel), true]))
           : []
       const [row] = rows
       if (row) return { releaseId: row[1], released: 1, ids: [row[0]] }
@@ -81,12 +83,12 @@ export function quarantining(db: Database, schema: string): Quarantining {
 
     async releaseJobs(ids, act) {
       const wanted = `{${[...new Set(ids.filter(isId))].join(',')}}`
-      const rows = await perform(() => db.run(queries.releaseSome, [wanted, ...actParams(act, channel), false]))
+      const rows = await perform(() => db.run(releases.releaseSome, [wanted, ...actParams(act, channel), false]))
       return { releaseId: rows[0]?.[1] ?? '0', released: rows.length, ids: rows.map(([id]) => id) }
     },
 
     async finishReleases() {
-      const [row] = await perform(() => db.run(queries.judge, [channel]))
+      const [row] = await perform(() => db.run(releases.judge, [channel]))
       return row?.[0] === 't' ? moveAll('spillway', null) : 0
     },
   }

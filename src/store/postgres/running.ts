@@ -7,9 +7,9 @@ import { callbackQueries } from './queries/callbacks.js'
 import { claimQueries } from './queries/claim.js'
 import { servedQueries } from './queries/served.js'
 import { sessionQueries } from './queries/session.js'
+import { ASIDE_ROWS, setAsideQueries } from './queries/set-aside.js'
 import { settleQueries } from './queries/settle.js'
 import { suspectQueries } from './queries/suspects.js'
-import { ASIDE_ROWS, unservedQueries } from './queries/unserved.js'
 import { Session } from './session.js'
 import { Settler } from './settler.js'
 import { SuspectWatch } from './suspect-watch.js'
@@ -30,13 +30,13 @@ export function running(
   const settle = settleQueries(schema)
   const callbacks = callbackQueries(schema)
   const served = servedQueries(schema)
-  const unserved = unservedQueries(schema)
+  const aside = setAsideQueries(schema)
   const channel = channelOf(schema)
 
   async function bringBack(): Promise<void> {
     try {
       for (let n = 0; n < BACK_AT_ONCE; n++) {
-        const [back] = await db.run(unserved.bringBack, [ASIDE_ROWS, channel])
+        const [back] = await db.run(aside.bringBack, [ASIDE_ROWS, channel])
         if (Number(back?.[0]) < ASIDE_ROWS) return
       }
       // There is more: maintenance looks at once.
@@ -86,7 +86,7 @@ export function running(
         session,
         callbacks,
         questions: served,
-        setAside: unserved.setAside,
+        setAside: aside.setAside,
         settler: new Settler(db.lane(2), settle, preparePartitions, tell, hasReported, channel),
         deaths: new DeathWriter(db.lane(2), settle, preparePartitions, tell, hasReported),
         lane,

@@ -8,140 +8,52 @@ import type {
   OpenCallback,
   Pulse,
   Question,
-  Served,
   Settled,
   Settlement,
   Verdict,
   WorkerSession,
 } from '../store.js'
-import { ClaimedRow } from './claimed-row.js'
-import type { Database } from './database.js'
+import { Claiming, type ClaimingParts } from './claiming.js'
 import type { DeathWriter } from './death-writer.js'
-import { Floors, type Head, headsOf } from './floors.js'
 import { dateOf } from './job-row.js'
-import { Passing } from './passing.js'
 import type { callbackQueries } from './queries/callbacks.js'
-import type { claimQueries, HeadRow, Wanted } from './queries/claim.js'
 import type { servedQueries } from './queries/served.js'
-import type { PulseDocument, sessionQueries } from './queries/session.js'
-import type { unservedQueries } from './queries/unserved.js'
+import type { PulseDocument } from './queries/session.js'
 import type { Settler } from './settler.js'
-import type { SuspectWatch } from './suspect-watch.js'
 
-/** How many claims a registration can number: 2^36, some years of a thousand a second. */
-const CLAIM_BITS = 36n
-const LOOK_MS = 1_000
-/** From here on a claim goes in two parts: the second is on its way while the first begins. */
-const WORTH_PARTS = 200
-/** A look may take this part of the time: with a long reader present it walks over dead entries. */
-const LOOK_SHARE = 20
-/** A look that takes longer does so beside the claims, not between them. */
-const SLOW_LOOK_MS = 10
-
-export interface SessionParts {
-  readonly claims: ReturnType<typeof claimQueries>
-  readonly session: ReturnType<typeof sessionQueries>
+export interface SessionParts extends ClaimingParts {
   readonly callbacks: ReturnType<typeof callbackQueries>
   readonly questions: ReturnType<typeof servedQueries>
-  readonly setAside: ReturnType<typeof unservedQueries>['setAside']
   readonly settler: Settler
   readonly deaths: DeathWriter
   /** Ids of jobs whose attempts have reported progress. */
   readonly reported: Set<string>
-  /** One connection: claims of a registration are numbered in order. */
-  readonly lane: Database
-  /** For what is not to keep claims waiting. */
-  readonly beside: Database
-  readonly registration: string
-  readonly queues: readonly string[]
-  readonly served: readonly Served[]
-  readonly watch: SuspectWatch
-  readonly tell: (notice: Notice) => void
-}
-
-interface QueueView {
-  readonly floors: Floors
-  readonly passing: Passing
-  /** Heads seen by a look that no claim has used yet. */
-  heads: Head[]
-  nextLookAt: number
-  /** The one under way beside the claims. */
-  looking: Promise<void> | undefined
 }
 
 /** Made twice it is the same one. */
 const CALLBACK = { repeatable: true, patienceMs: 5_000 } as const
 
-/** One registration on PostgreSQL: numbers its claims, and remembers how far each queue was looked through. */
+/** One registration on PostgreSQL, and what its worker does under it. */
 export class Session implements WorkerSession {
   readonly registration: string
-  private readonly views = new Map<string, QueueView>()
-  private readonly base: bigint
-  /** Number of the last claim that was sent, and of the last whose jobs the worker knows of or will never see. */
-  private sent = 0n
-  private answered = 0n
-  private isClaiming = false
-  /** How long the last look has taken. */
-  private lookMs = 0
+  private readonly claiming: Claiming
 
   constructor(private readonly parts: SessionParts) {
     this.registration = parts.registration
-    this.base = BigInt(parts.registration) << CLAIM_BITS
-    const { claims, setAside, beside: db, tell } = parts
-    for (const queue of parts.queues) {
-      const floors = new Floors()
-      const passing = new Passing({ queue, floors, db, claims, setAside, tell })
-      this.views.set(queue, { floors, passing, heads: [], nextLookAt: 0, looking: undefined })
-    }
+    this.claiming = new Claiming(parts)
   }
 
-  async claim(
+  claim(
     queue: string,
     limit: number,
     except?: ReadonlySet<string>,
     onJobs?: (jobs: readonly ClaimedJob[]) => void,
   ): Promise<readonly ClaimedJob[]> {
-    const view = this.view(queue)
-    if (this.parts.watch.suspicion.version === undefined) await this.parts.watch.follow(undefined)
-    const jobs: ClaimedJob[] = []
-    const served = servedBut(this.parts.served, except)
-    if (view.passing.follow(this.wanted(served))) view.nextLookAt = 0
-    const part = limit < WORTH_PARTS ? limit : Math.ceil(limit / 2)
-    // Only while no claim is under way are all claimed jobs in the worker's hands.
-    this.answered = this.sent
-    this.isClaiming = true
-    try {
-      while (jobs.length < limit) {
-        const heads = await this.heads(queue, view)
-        const best = heads[0]?.priority
-        if (best === undefined) break
-        // One priority at a time, so that a worse one never goes first; inside it the slot with the oldest row.
-        for (const head of heads) {
-          if (head.priority !== best) break
-          let asked = Math.min(part, limit - jobs.length)
-          let next = asked > 0 ? this.claimFrom(queue, view, head, asked, served) : undefined
-          while (next) {
-            const taken: ClaimedJob[] = await next
-            jobs.push(...taken)
-            const isMore: boolean = taken.length === asked && jobs.length < limit
-            asked = Math.min(part, limit - jobs.length)
-            // Sent before these are handed over, so that the database works while their handlers begin.
-            next = isMore ? this.claimFrom(queue, view, head, asked, served) : undefined
-            if (taken.length > 0) onJobs?.(taken)
-          }
-        }
-      }
-    } catch (error) {
-      // What was claimed before the fault is the worker's; what the failed claim may have taken goes back with a beat.
-      if (jobs.length === 0) throw error
-    } finally {
-      this.isClaiming = false
-    }
-    return jobs
+    return this.claiming.claim(queue, limit, except, onJobs)
   }
 
   heard(notice: Notice & { type: 'ready' }): void {
-    this.views.get(notice.queue)?.floors.lower(notice.priority, BigInt(notice.position))
+    this.claiming.heard(notice)
   }
 
   get hasSuspects(): boolean {
@@ -156,14 +68,8 @@ export class Session implements WorkerSession {
     return this.parts.watch.leaveTurn(queue)
   }
 
-  async claimSuspect(queue: string): Promise<ClaimedJob | undefined> {
-    this.answered = this.sent
-    this.isClaiming = true
-    try {
-      return await this.parts.watch.claim(queue, () => String(this.base + ++this.sent))
-    } finally {
-      this.isClaiming = false
-    }
+  claimSuspect(queue: string): Promise<ClaimedJob | undefined> {
+    return this.claiming.claimSuspect(queue)
   }
 
   isAloneToTheEnd(job: ClaimedJob): boolean {
@@ -187,19 +93,12 @@ export class Session implements WorkerSession {
   }
 
   async pulse(): Promise<Pulse> {
-    const { lane, beside, session, queues, registration } = this.parts
+    const { lane, session, queues, registration } = this.parts
+    const look = this.claiming.nextLook()
     const startedAt = performance.now()
-    const db = this.isLookSlow ? beside : lane
-    const rows = await db.run(session.pulse, [queues as string[], registration], { repeatable: true, patienceMs: 0 })
-    const tookMs = performance.now() - startedAt
-    const waiting = new Set<string>()
-    for (const [queue, view] of this.views) {
-      const own = rows.filter((row) => Number(row[1]) >= 0 && row[0] === queue)
-      this.looked(view, own, tookMs)
-      // Beside it claims have gone on, and know better where the first rows are.
-      if (db === beside) view.heads = []
-      if (own.length > 0) waiting.add(queue)
-    }
+    const params = [look.queues, registration, queues as string[]] as const
+    const rows = await look.on.run(session.pulse, [...params], { repeatable: true, patienceMs: 0 })
+    const waiting = this.claiming.saw(look, rows, performance.now() - startedAt)
     const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
     await this.parts.watch.follow(document.quarantine)
     const aborts = (document.aborts ?? []).map(([jobId, leaseId, reason]) => ({ jobId, leaseId, reason }))
@@ -208,14 +107,13 @@ export class Session implements WorkerSession {
       const leases = `{${aborts.map(({ leaseId }) => leaseId).join(',')}}`
       await lane.run(session.aborted, [registration, jobs, leases], { repeatable: true, patienceMs: 0 })
     }
-    // What is found among what was passed over, the claim that follows takes.
-    await Promise.all([...this.views.values()].map(({ passing }) => passing.lookBehind()))
+    await this.claiming.lookBehind()
     return {
       aborts,
       policyVersion: document.policy,
       quarantineVersion: document.quarantine,
       storeTime: document.now,
-      waiting: [...waiting],
+      waiting,
       paused: document.paused ?? [],
       hasQuestions: document.questions,
     }
@@ -223,11 +121,10 @@ export class Session implements WorkerSession {
 
   async beat(held: readonly ClaimedJob[]): Promise<boolean> {
     const { lane, session, registration } = this.parts
-    if (!this.isClaiming) this.answered = this.sent
-    const upTo = this.answered
+    const upTo = this.claiming.lastAnswered()
     const alive = await lane.run(session.beat, [registration], { repeatable: true, patienceMs: 0 })
     if (alive.length === 0) return false
-    await this.returnUnheld(held, upTo)
+    await this.claiming.returnUnheld(held, upTo)
     return true
   }
 
@@ -287,153 +184,13 @@ export class Session implements WorkerSession {
 
   async end(): Promise<void> {
     // First the leases, then the registration: what is left without one would be taken for a crash.
-    await this.returnUnheld([], this.sent)
+    await this.claiming.returnUnheld([], this.claiming.last)
     await this.parts.lane.run(this.parts.session.end, [this.registration], { repeatable: true, patienceMs: 1_000 })
   }
 
   async close(): Promise<void> {
-    await Promise.all(
-      [...this.views.values()].flatMap(({ passing, looking }) => [passing.close(), looking ?? Promise.resolve()]),
-    )
+    await this.claiming.close()
     const { lane, beside, settler, deaths } = this.parts
     await Promise.all([lane.close(), beside.close(), settler.close(), deaths.close()])
-  }
-
-  private view(queue: string): QueueView {
-    const view = this.views.get(queue)
-    if (!view) throw new Error(`this session was not registered for queue ${queue}`)
-    return view
-  }
-
-  /** Where the queue's next rows are: above the floors, or once a second from the very beginning. */
-  private async heads(queue: string, view: QueueView): Promise<Head[]> {
-    const { lane, claims } = this.parts
-    let isLooking = view.heads.length === 0 && !view.looking && performance.now() >= view.nextLookAt
-    if (isLooking && this.isLookSlow && !view.floors.isEmpty) {
-      view.looking = this.lookBeside(queue, view)
-      isLooking = false
-    }
-    if (isLooking) {
-      const startedAt = performance.now()
-      const rows = await lane.run(claims.look, [[queue]], { repeatable: true, patienceMs: 0 })
-      this.looked(view, rows, performance.now() - startedAt)
-      void view.passing.lookBehind()
-    }
-    const { heads } = view
-    view.heads = []
-    if (heads.length > 0 || (isLooking && view.passing.isEmpty) || view.floors.isEmpty) return heads
-    return headsOf(await lane.run(claims.heads, [queue, ...view.floors.params()], { repeatable: true, patienceMs: 0 }))
-  }
-
-  /** A look while claims go on above the floors; what it finds below them lowers them. */
-  private async lookBeside(queue: string, view: QueueView): Promise<void> {
-    const startedAt = performance.now()
-    try {
-      const rows = await this.parts.beside.run(this.parts.claims.look, [[queue]], { repeatable: true, patienceMs: 0 })
-      this.looked(view, rows, performance.now() - startedAt)
-      // Claims have gone on meanwhile, and know better where the first rows are.
-      view.heads = []
-    } catch {
-      // The rows stand where they stood, and the next look is not far.
-      view.nextLookAt = performance.now() + LOOK_MS
-    } finally {
-      view.looking = undefined
-    }
-  }
-
-  private get isLookSlow(): boolean {
-    return this.lookMs > SLOW_LOOK_MS
-  }
-
-  private looked(view: QueueView, rows: readonly HeadRow[], tookMs: number): void {
-    this.lookMs = tookMs
-    const heads = view.passing.unmet(headsOf(rows))
-    view.floors.see(heads)
-    // Behind what is passed over there may be better ones than those that were seen.
-    view.heads = view.passing.isEmpty ? heads.sort(byRank) : []
-    view.nextLookAt = performance.now() + Math.max(LOOK_MS, tookMs * LOOK_SHARE)
-  }
-
-  private async claimFrom(
-    queue: string,
-    view: QueueView,
-    head: Head,
-    limit: number,
-    served: ServedKinds,
-  ): Promise<ClaimedJob[]> {
-    const { lane, claims, watch } = this.parts
-    const { priority, slot } = head
-    const leaseId = String(this.base + ++this.sent)
-    const floor = view.floors.floor(priority, slot)
-    const { kinds, common, pairs } = served
-    const wanted = this.wanted(served)
-    const { except } = wanted
-    view.passing.follow(wanted)
-    const params = [queue, priority, String(floor), limit, kinds, leaseId, common, pairs] as const
-    const rows = except
-      ? await lane.run(claims.claimOthers[slot] as (typeof claims.claimOthers)[number], [...params, ...except])
-      : await lane.run(claims.claim[slot] as (typeof claims.claim)[number], [...params])
-    let last = 0n
-    let isMet = floor >= head.position
-    const jobs = rows.map((row) => {
-      const position = BigInt(row[11] as string)
-      if (position > last) last = position
-      if (position <= head.position) isMet = true
-      return new ClaimedRow(row, queue, priority, leaseId)
-    })
-    const version = rows[0]?.[20]
-    // Before any of them enters a handler: what it is may be known to everybody but this worker.
-    if (version !== undefined && version !== watch.suspicion.version) await watch.follow(version)
-    watch.mark(jobs)
-    if (jobs.length === 0) {
-      // What is there is another claim's already, or not for this worker: look past it.
-      const [tail] = await lane.run(claims.tail[slot] as (typeof claims.tail)[number], [queue, priority])
-      last = tail ? BigInt(tail[0]) : head.position
-    }
-    view.floors.raise(priority, slot, floor, last)
-    // The row that was seen is not among them: somebody has it, or this worker does not serve it.
-    if (!isMet) view.passing.note(head, last)
-    return jobs
-  }
-
-  private wanted(served: ServedKinds): Wanted {
-    const { suspicion } = this.parts.watch
-    const except = suspicion.isEmpty ? undefined : suspicion.params()
-    return { ...served, except, key: except ? JSON.stringify([served.kinds, except]) : served.kinds.join('\n') }
-  }
-
-  private async returnUnheld(held: readonly ClaimedJob[], upTo: bigint): Promise<void> {
-    if (upTo === 0n) return
-    await this.parts.lane.run(
-      this.parts.session.returnUnheld,
-      [
-        String(this.base + 1n),
-        String(this.base + upTo),
-        `{${held.map(({ id }) => id).join(',')}}`,
-        `{${held.map(({ leaseId }) => leaseId).join(',')}}`,
-      ],
-      { repeatable: true, patienceMs: 0 },
-    )
-    this.parts.tell({ type: 'resync' })
-  }
-}
-
-/** What a claim may take, as its statement wants it. */
-type ServedKinds = Pick<Wanted, 'kinds' | 'common' | 'pairs'>
-
-function byRank(a: Head, b: Head): number {
-  return a.priority - b.priority || (a.position < b.position ? -1 : a.position > b.position ? 1 : 0)
-}
-
-function servedBut(served: readonly Served[], except?: ReadonlySet<string>): ServedKinds {
-  const some = except?.size ? served.filter(({ kind }) => !except.has(kind)) : served
-  const kinds = [...new Set(some.map(({ kind }) => kind))]
-  const versions = [...new Set(some.map(({ version }) => version))]
-  const isCommon = (version: number) =>
-    kinds.every((kind) => some.some((it) => it.kind === kind && it.version === version))
-  return {
-    kinds,
-    common: versions.find(isCommon) ?? 0,
-    pairs: some.map(({ kind, version }) => `${kind}@${version}`),
   }
 }

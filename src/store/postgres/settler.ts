@@ -1,12 +1,12 @@
 import type { JobState } from '../../job/states.js'
-import type { ClaimedJob, JobEnd, Notice, Settled, Settlement } from '../store.js'
+import type { ClaimedJob, Notice, Settled, Settlement } from '../store.js'
 import type { ClaimedRow } from './claimed-row.js'
 import type { Database } from './database.js'
 import { faultOf, translate } from './errors.js'
-import type { DeathParams, SettleStatements, settleQueries } from './queries/settle.js'
+import type { SettleStatements, settleQueries } from './queries/settle.js'
+import { grouped } from './settle-groups.js'
+import { deathParams, documents, ends, numbers, texts } from './settle-params.js'
 
-const MAX_BYTES = 8 * 1024 * 1024
-const MAX_ROWS = 500
 /** How often it tells of new events. */
 const QUIET_MS = 200
 /** While the database is away an outcome waits this long; after that the lease is another's anyway. */
@@ -213,67 +213,6 @@ export class Settler {
   }
 }
 
-/** What the statement that writes deaths is given. */
-export function deathParams(group: readonly Settlement[], hasReported: boolean): DeathParams {
-  const deaths = ends(group, 'dead')
-  return [
-    numbers(group, ({ job }) => job.id),
-    numbers(group, ({ job }) => job.leaseId),
-    texts(deaths, (end) => end.reason),
-    numbers(deaths, (end) => end.charge),
-    documents(deaths, (end) => end.entry),
-    texts(deaths, (end) => end.cause),
-    texts(deaths, (end) => end.errorClass),
-    texts(deaths, (end) => end.errorMessage),
-    texts(deaths, (end) => end.title),
-    hasReported,
-  ]
-}
-
-/** One group per statement: same event, same slot, at most 500 rows and 8 MiB, sorted as they are locked. */
-function grouped(settlements: readonly Settlement[]): Settlement[][] {
-  const groups = new Map<string, Settlement[]>()
-  for (const settlement of settlements) {
-    const key = `${settlement.end.event} ${(settlement.job as ClaimedRow).slot}`
-    const group = groups.get(key)
-    if (group) group.push(settlement)
-    else groups.set(key, [settlement])
-  }
-  return [...groups.values()].flatMap((group) => chunks(group.sort(byLease)))
-}
-
-function byLease(a: Settlement, b: Settlement): number {
-  return compareNumbers(a.job.leaseId, b.job.leaseId) || compareNumbers(a.job.id, b.job.id)
-}
-
-/** Compares decimal strings without leading zeros as numbers. */
-function compareNumbers(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
-}
-
-function chunks(group: Settlement[]): Settlement[][] {
-  const parts: Settlement[][] = []
-  let part: Settlement[] = []
-  let bytes = 0
-  for (const settlement of group) {
-    const size = sizeOf(settlement.end)
-    if (part.length === MAX_ROWS || (part.length > 0 && bytes + size > MAX_BYTES)) {
-      parts.push(part)
-      part = []
-      bytes = 0
-    }
-    part.push(settlement)
-    bytes += size
-  }
-  parts.push(part)
-  return parts
-}
-
-function sizeOf(end: JobEnd): number {
-  if (end.event === 'complete') return end.result?.length ?? 0
-  return end.event === 'retry' || end.event === 'dead' ? (end.entry?.length ?? 0) : 0
-}
-
 /** Calls `found` for those that came back and returns the others. */
 function take(
   group: readonly Settlement[],
@@ -286,25 +225,4 @@ function take(
     found(settlement, state)
     return false
   })
-}
-
-function ends<E extends JobEnd['event']>(group: readonly Settlement[], _event: E): Extract<JobEnd, { event: E }>[] {
-  return group.map(({ end }) => end as Extract<JobEnd, { event: E }>)
-}
-
-function numbers<T>(items: readonly T[], of: (item: T) => string | number): string {
-  return `{${items.map(of).join(',')}}`
-}
-
-// Control characters separate the texts of one parameter; error texts may hold them, JSON cannot.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f]/g
-
-function texts<T>(items: readonly T[], of: (item: T) => string | null): string {
-  return items.map((item) => of(item)?.replace(CONTROL, ' ') ?? '\x1e').join('\x1f')
-}
-
-/** The same for JSON, which holds no control characters. */
-function documents<T>(items: readonly T[], of: (item: T) => string | null): string {
-  return items.map((item) => of(item) ?? '\x1e').join('\x1f')
 }

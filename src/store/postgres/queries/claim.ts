@@ -110,15 +110,16 @@ export function claimQueries(schema: string) {
        order by priority, position`,
 
     /**
-     * The last row of one slot, priority and queue: how far a claim that found nothing for this worker has looked.
+     * The last row of one slot, priority and queue, from a row at $3 on: how far a claim that found nothing for this worker
+     * has looked. Without that bound it would walk back over every dead entry that a long reader keeps.
      *
      * Index: ready_N_claim.
      */
     tail: SLOTS.map(
-      (slot) => sql<[queue: string, priority: number], [position: string]>`
+      (slot) => sql<[queue: string, priority: number, from: string], [position: string]>`
       select position
         from ${ready[slot] as Identifier}
-       where queue = $1 and priority = $2
+       where queue = $1 and priority = $2 and position >= $3
        order by position desc
        limit 1`,
     ),

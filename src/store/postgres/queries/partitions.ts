@@ -1,5 +1,5 @@
 import { Identifier, type Statement, sql } from '../sql.js'
-import { terminalKeep } from './retain.js'
+import { terminalKeep } from './retention.js'
 
 export type PartitionRow = [name: string, state: 'attached' | 'detaching' | 'detached']
 

@@ -1,7 +1,8 @@
-import { DEFAULT_POLICY } from '../../../job/policy.js'
-import { Columns, type Fragment, fragment, Identifier, join, type Statement, sql, whole } from '../sql.js'
-import { PLACES } from './check.js'
+import { type Fragment, fragment, Identifier, type Statement, sql, whole } from '../sql.js'
+import { bookkeepingQueries, eventsKept } from './bookkeeping.js'
 import { coldColumns, toCold } from './cold.js'
+import { leftBehindQueries } from './left-behind.js'
+import { keepOf, shortestOf, terminalKeep } from './retention.js'
 
 /** After which row (its time, as the store writes it) to look on, how many rows to look at, how many to delete. */
 export type SweepParams = [after: string, looks: number, limit: number]
@@ -32,8 +33,6 @@ export type RetainLookRow = [
   isArchiving: string,
 ]
 
-const DEFAULTS = DEFAULT_POLICY.retention
-
 /**
  * Deletions of what outlived its retention, but for dead letters. A job's own retention comes before its queue's, that
  * before the default; JSON null keeps for good. Each statement looks at a bounded number of rows, oldest first, and
@@ -51,11 +50,8 @@ export function retainQueries(schema: string, isArchiving = false) {
     held: shortestOf(queues, ['held']),
   }
   const terminal = table('terminal_entries')
-  const dlq = table('dlq_entries')
   const bin = table('dlq_bin')
   const held = table('held_entries')
-  const keep = (alias: string, key: 'bin' | 'held') =>
-    fragment`${table('effective_retention')}(${new Identifier(alias)}.retention, q.retention, ${LITERAL[key]}, ${msOf(DEFAULTS[key])})`
   /** What is returned of a row that goes, and what is done with it; without an archive the row itself is not read. */
   const keptOf = (source: 'terminal' | 'bin' | 'held', alias: string, few: Fragment, ...more: string[]) =>
     isArchiving
@@ -101,7 +97,7 @@ export function retainQueries(schema: string, isArchiving = false) {
   const binSweep = (which: Fragment) =>
     sql<SweepParams, SweepRow>`
       with looked as materialized (
-        select b.id, b.discarded_at as at, b.discarded_at + ${keep('b', 'bin')} * interval '1 millisecond' as until
+        select b.id, b.discarded_at as at, b.discarded_at + ${keepOf(schema, 'b', 'bin')} * interval '1 millisecond' as until
           from (select id, queue, retention, discarded_at
                   from ${bin}
                  where discarded_at > $1::timestamptz and ${which}
@@ -127,7 +123,7 @@ export function retainQueries(schema: string, isArchiving = false) {
   const heldSweep = (which: Fragment) =>
     sql<SweepParams, SweepRow>`
       with looked as materialized (
-        select h.id, h.held_at as at, h.held_at + ${keep('h', 'held')} * interval '1 millisecond' as until
+        select h.id, h.held_at as at, h.held_at + ${keepOf(schema, 'h', 'held')} * interval '1 millisecond' as until
           from (select id, queue, retention, held_at
                   from ${held}
                  where held_at > $1::timestamptz and ${which}
@@ -152,8 +148,6 @@ export function retainQueries(schema: string, isArchiving = false) {
       ${expired(counters, fragment`g.state`)}
       select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`
 
-  const eventsKept = fragment`now() - (select retention_ms from ${table('event_head')}) * interval '1 millisecond'`
-
   return {
     /** Which of the sweeps below have rows to look at, by one probe each. Always answers one row. */
     look: sql<[], RetainLookRow>`
@@ -172,7 +166,7 @@ export function retainQueries(schema: string, isArchiving = false) {
              exists (select from ${table('idempotency_keys')} where created_at < now() - interval '24 hours'),
              exists (select from ${table('payload_versions')} where edited_at < now() - interval '1 day'),
              exists (select from ${table('callbacks')} where created_at < now() - interval '1 day'),
-             (select logged_at from ${table('event_log')} order by position limit 1) < ${eventsKept},
+             (select logged_at from ${table('event_log')} order by position limit 1) < ${eventsKept(schema)},
              exists (select from ${table('deliveries')} where ended_at < now() - interval '3 days'),
              exists (select from ${table('dlq_triage')} where updated_at < now() - interval '1 day'),
              exists (select from ${table('cause_triage')} where updated_at < now() - interval '1 year'),
@@ -192,152 +186,9 @@ export function retainQueries(schema: string, isArchiving = false) {
     held: heldSweep(fragment`held_at <= now() - ${shortest.held}`),
     heldOwn: heldSweep(fragment`retention is not null`),
 
-    /**
-     * What was said about dead letters that are nowhere any more, a day after it. Where one goes, it goes with it; this
-     * is for those that were retried and ended otherwise. Index: triage_age, those on id.
-     */
-    triage: sql<SweepParams, SweepRow>`
-      with looked as materialized (
-        select job_id, updated_at as at
-          from ${table('dlq_triage')}
-         where updated_at > $1::timestamptz and updated_at < now() - interval '1 day'
-         order by updated_at
-         limit $2
-      ),
-      due as materialized (
-        select l.job_id
-          from looked l
-         where ${nowhere(schema, 'l.job_id')}
-         limit $3
-      ),
-      gone as (delete from ${table('dlq_triage')} t using due d where t.job_id = d.job_id returning 1)
-      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
-
-    /**
-     * Versions of payloads whose job is nowhere any more, a day after the edit. Where a dead letter goes, by hand or by
-     * retention, they go with it; this is for jobs that ended otherwise. Index: payload_versions_age, those on id.
-     */
-    payloadVersions: sql<SweepParams, SweepRow>`
-      with looked as materialized (
-        select job_id, version, edited_at as at
-          from ${table('payload_versions')}
-         where edited_at > $1::timestamptz and edited_at < now() - interval '1 day'
-         order by edited_at
-         limit $2
-      ),
-      due as materialized (
-        select l.job_id, l.version
-          from looked l
-         where ${nowhere(schema, 'l.job_id')}
-         limit $3
-      ),
-      gone as (
-        delete from ${table('payload_versions')} v
-         using due d
-         where v.job_id = d.job_id and v.version = d.version
-        returning 1
-      )
-      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
-
-    /**
-     * Callbacks whose job is nowhere any more, a day after they were made; their tokens go with them. Until then a token
-     * is told that its job has left. Index: callbacks_age, those on id.
-     */
-    callbacks: sql<SweepParams, SweepRow>`
-      with looked as materialized (
-        select id, job_id, created_at as at
-          from ${table('callbacks')}
-         where created_at > $1::timestamptz and created_at < now() - interval '1 day'
-         order by created_at
-         limit $2
-      ),
-      due as materialized (
-        select l.id
-          from looked l
-         where ${nowhere(schema, 'l.job_id')}
-         limit $3
-      ),
-      gone as (
-        delete from ${table('callbacks')} c using due d where c.id = d.id returning 1
-      )
-      select (select count(*) from gone), (select count(*) from looked), (select max(at)::text from looked)`,
-
-    /** Bookkeeping that has served its time; no jobs. Each skips rows that are locked. */
-    bookkeeping: {
-      requests: forget(table('requests'), fragment`at < now() - interval '1 hour'`),
-      counters: forget(counters, fragment`minute < now() - interval '90 days'`),
-      idempotencyKeys: forget(table('idempotency_keys'), fragment`created_at < now() - interval '24 hours'`),
-      // Along the positions, oldest first, so that none is missing between two that are there.
-      events: sql<[limit: number], [deleted: string]>`
-      with gone as (
-        delete from ${table('event_log')}
-         where position <= (select max(position)
-                              from (select position, logged_at from ${table('event_log')} order by position limit $1) as oldest
-                             where logged_at < ${eventsKept})
-        returning 1
-      )
-      select count(*) from gone`,
-      deliveries: forget(
-        table('deliveries'),
-        fragment`ended_at < now() - case state when 'delivered' then interval '3 days' else interval '30 days' end`,
-      ),
-      aborts: forget(table('aborts'), fragment`at < now() - interval '1 hour'`),
-      // Convictions look back as far as their queue says, and what convicted is shown as long as it holds.
-      crashes: forget(
-        table('crashes'),
-        fragment`at < now() - interval '25 hours' and expires_at < now()
-                    and not exists (select from ${table('quarantine')} q where q.fingerprint = crashes.fingerprint)`,
-      ),
-      endedWorkers: forget(table('ended_workers'), fragment`ended_at < now() - interval '25 hours'`),
-      causes: forget(
-        table('dlq_causes'),
-        fragment`count = 0 and last_at < now() - interval '90 days'
-                    and not exists (select from ${table('cause_deltas')} c
-                                     where c.queue = dlq_causes.queue and c.cause = dlq_causes.cause)
-                    and not exists (select from ${dlq} d
-                                     where d.queue = dlq_causes.queue and d.cause = dlq_causes.cause)`,
-      ),
-      // A cause that is known to have been resolved is worth more than its count.
-      causeTriage: forget(
-        table('cause_triage'),
-        fragment`updated_at < now() - interval '1 year'
-                    and not exists (select from ${table('dlq_causes')} c
-                                     where c.queue = cause_triage.queue and c.cause = cause_triage.cause)`,
-      ),
-    },
+    ...leftBehindQueries(schema),
+    bookkeeping: bookkeepingQueries(schema),
   }
-}
-
-/** For how long a finished job is kept, in ms; null for good. Needs its queue's row as `q`. */
-export function terminalKeep(schema: string, alias: string): Fragment {
-  const row = new Identifier(alias)
-  return fragment`${new Identifier(schema, 'effective_retention')}(${row}.retention, q.retention, ${row}.state,
-               case ${row}.state when 'failed' then ${msOf(DEFAULTS.failed)} when 'cancelled' then ${msOf(DEFAULTS.cancelled)}
-                                 else ${msOf(DEFAULTS.completed)} end)`
-}
-
-function msOf(ms: number | null): Fragment {
-  return ms === null ? fragment`null::bigint` : fragment`${whole(ms)}::bigint`
-}
-
-const LITERAL = {
-  completed: fragment`'completed'`,
-  failed: fragment`'failed'`,
-  cancelled: fragment`'cancelled'`,
-  dlq: fragment`'dlq'`,
-  bin: fragment`'bin'`,
-  held: fragment`'held'`,
-} as const
-
-/** The shortest retention of any queue: no row younger than that has to be looked at. Null where all keep for good. */
-function shortestOf(queues: Identifier, keys: readonly (keyof typeof LITERAL)[]): Fragment {
-  const set = join(
-    keys.map((key) => fragment`(retention ->> ${LITERAL[key]})::bigint`),
-    ', ',
-  )
-  const defaults = keys.flatMap((key) => DEFAULTS[key] ?? []).map(whole)
-  const ofQueues = fragment`min(least(${set}))`
-  return fragment`(select least(${join([...defaults, ofQueues], ', ')}) * interval '1 millisecond' from ${queues})`
 }
 
 /** Each deletion is counted, by why the job was there. */
@@ -346,24 +197,4 @@ export function expired(counters: Identifier, reason: Fragment): Fragment {
         insert into ${counters} (queue, kind, reason, what, n)
         select g.queue, g.kind, ${reason}, 'expired', count(*) from gone g group by 1, 2, 3
       )`
-}
-
-function nowhere(schema: string, id: string): Fragment {
-  return join(
-    PLACES.map(
-      (place) =>
-        fragment`not exists (select from ${new Identifier(schema, place)} j where j.id = ${new Columns([id])})`,
-    ),
-    ' and ',
-  )
-}
-
-function forget(from: Identifier, old: Fragment): Statement<[limit: number], [deleted: string]> {
-  return sql`
-      with gone as (
-        delete from ${from}
-         where ctid = any (array(select ctid from ${from} where ${old} limit $1 for update skip locked))
-        returning 1
-      )
-      select count(*) from gone`
 }
