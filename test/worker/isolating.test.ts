@@ -132,7 +132,7 @@ describeStore('a worker and jobs that have killed others', ({ store, given, db, 
     await db.run(sql<[string], []>`delete from spillway.workers where registration = $1`, [lost])
     await store.rescue(45_000, 3)
     const charged = await spillway.jobs.get(id)
-    await (worker as unknown as { beat(): Promise<void> }).beat()
+    await (worker as unknown as { presence: { beat(): Promise<void> } }).presence.beat()
 
     expect(charged).toMatchObject({ state: 'retryable', crashAttempt: 1 })
     expect(await spillway.jobs.get(id)).toMatchObject({ crashAttempt: 0, handbacks: 1 })
