@@ -20,11 +20,12 @@ const HOT: [name: string, text: string][] = [
 const WHOLE_SLOT = /Seq Scan on (ready|leases)_\d/
 
 describeStore('slots', ({ given, db, url }) => {
-  async function planOf(text: string): Promise<string> {
+  async function planOf(text: string, how = 'generic_plan', before = 'select 1'): Promise<string> {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     try {
-      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`)
+      await client.query(before)
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain (${how}) ${text}`)
       return rows.map((row) => row['QUERY PLAN']).join('\n')
     } finally {
       await client.end()
@@ -47,5 +48,17 @@ describeStore('slots', ({ given, db, url }) => {
     await db.transaction((tx) => tx.execute('delete from spillway.ready_entries'))
 
     expect(await planOf(text)).not.toMatch(WHOLE_SLOT)
+  })
+
+  it('hand a claim its rows in one pass, however many there are', async () => {
+    await given.jobs(2_000)
+    const prepare = `set plan_cache_mode = force_generic_plan;
+      prepare claim (text, smallint, bigint, integer, text[], bigint, integer, text[]) as ${claim[0]!.text}`
+
+    const plan = await planOf(`execute claim ('default', 50, 0, 500, '{test}', 1, 1, '{test@1}')`, 'analyze', prepare)
+
+    expect(plan).toMatch(/CTE Scan on picked p\s+\(.*rows=500/)
+    const walks = plan.split('\n').filter((line) => /Aggregate|CTE Scan on (picked|spots)/.test(line))
+    expect(walks.filter((line) => !line.includes('loops=1)'))).toEqual([])
   })
 })

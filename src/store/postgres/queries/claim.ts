@@ -181,11 +181,13 @@ function claimFrom<Params extends readonly unknown[]>(
         insert into ${new Identifier(schema, 'leases')} (${columns('position', 'lease_id', 'slot')})
         select ${moved('p', { run_lease: 'p.run_lease + 1' }, 'p.position', '$6::bigint', 'ring.head')}
           from picked p, ring
+      ),
+      -- Once, whatever the order of the join: a subselect there would be run for each row.
+      durability as materialized (
+        select case when max(run_lease) = 0 then set_config('synchronous_commit', 'off', true) end from picked
       )
       select ${CLAIMED}
-        from picked p, ring,
-             (select case when max(run_lease) = 0 then set_config('synchronous_commit', 'off', true) end
-                from picked) as durability`
+        from picked p, ring, durability`
 }
 
 function passedIn<Params extends readonly unknown[]>(
