@@ -2,7 +2,7 @@ import { seen } from '../../components/user-text.js'
 import './from-to.css'
 
 /** One setting that will be another. */
-export interface Difference {
+interface Difference {
   readonly label: string
   /** In words; nothing where it was not set. */
   readonly before: string

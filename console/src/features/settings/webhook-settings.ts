@@ -2,10 +2,10 @@ import type { Webhook } from '../../api.js'
 import type { Sent } from '../../server.js'
 import { durationText } from '../../words.js'
 
-export type WebhookBody = Omit<Sent<'updateWebhook'>['body'], 'paused' | 'rotate_secret'>
+type WebhookBody = Omit<Sent<'updateWebhook'>['body'], 'paused' | 'rotate_secret'>
 
 /** A field of a webhook: what it is called, how the API and the command line name it, and how it is dropped there. */
-export interface WebhookSetting {
+interface WebhookSetting {
   readonly key: keyof WebhookBody
   readonly label: string
   readonly description?: string
