@@ -351,6 +351,7 @@ export type {
   Pruned,
   Quarantined,
   QuarantinedDetail,
+  QueueActivity,
   RegisteredWorker,
   Released,
   SchemaStatus,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { counted, lengthOf, relative, totalText } from './words.js'
+import { counted, durationText, lengthOf, relative, totalText } from './words.js'
 
 describe('words', () => {
   it.each([
@@ -22,6 +22,16 @@ describe('words', () => {
     [1_000_000_000, '11 d'],
   ])('say that %d ms are %s', (ms, said) => {
     expect(lengthOf(ms)).toBe(said)
+  })
+
+  it.each([
+    [0, '0s'],
+    [1, '1ms'],
+    [90_000, '90s'],
+    [5_400_000, '90m'],
+    [2_592_000_000, '30d'],
+  ])('say %d ms as the API reads them: %s', (ms, text) => {
+    expect(durationText(ms)).toBe(text)
   })
 
   it('count one as one, and say what they do not know', () => {

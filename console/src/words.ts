@@ -42,6 +42,20 @@ export function lengthOf(ms: number): string {
   return small === 0 ? `${big} ${name}` : `${big} ${name} ${small} ${next![1]}`
 }
 
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+] as const
+
+/** `30d`: a length of time as the API reads it, in the largest unit that says it exactly. */
+export function durationText(ms: number): string {
+  if (ms === 0) return '0s'
+  const [unit, name] = UNITS.find(([it]) => ms % it === 0) ?? [1, 'ms']
+  return `${ms / unit}${name}`
+}
+
 /** `3 min ago`, `in 2 h`, `now` */
 export function relative(at: Date, now: number): string {
   const ms = at.getTime() - now

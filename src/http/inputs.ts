@@ -117,7 +117,7 @@ export const jobsBulkBody = bulkRetryBody.extend({ action: z.enum(['retry', 'dis
 
 /** `POST /jobs/actions` */
 export const actionsBody = z.strictObject({
-  action: z.enum(['retry', 'discard', 'move', 'cancel', 'kill', 'promote', 'purge']),
+  action: z.enum(['retry', 'discard', 'move', 'cancel', 'kill', 'promote', 'release', 'purge']),
   ids: ids.max(1_000, { error: 'at most 1000 ids are acted on at once; POST /jobs/bulk takes more' }),
   ...retryFields,
   overrides: z.strictObject(overrideFields).optional(),

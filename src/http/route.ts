@@ -11,6 +11,7 @@ export const ACTION_RIGHTS = {
   cancel: 'operate',
   kill: 'operate',
   promote: 'operate',
+  release: 'operate',
   purge: 'purge',
 } as const satisfies Record<string, Right>
 

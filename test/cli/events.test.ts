@@ -64,11 +64,22 @@ describeStore('the command line, of events and webhooks,', ({ given, url }) => {
   })
 
   it('makes, shows, tests, changes and removes webhooks, and shows a secret once', async () => {
-    const made = await cli.json('webhooks', 'create', receiver.url, '--type', 'died', '--digest', '5m')
+    const made = await cli.json(
+      'webhooks',
+      'create',
+      receiver.url,
+      '--type',
+      'died',
+      '--digest',
+      '5m',
+      '--description',
+      'x',
+    )
     const { id, secret } = made.document as { id: string; secret: string }
     const list = await cli('webhooks', 'list')
     const test = await cli('webhooks', 'test', id)
-    const changed = await cli.json('webhooks', 'update', id, '--digest', 'none', '--all', 'types', '--paused', 'true')
+    const less = ['--digest', 'none', '--all', 'types', '--description', 'none']
+    const changed = await cli.json('webhooks', 'update', id, ...less, '--paused', 'true')
     const rotated = await cli('webhooks', 'update', id, '--rotate-secret')
     const got = await cli('webhooks', 'get', id)
     const deliveries = await cli.json('webhooks', 'deliveries', id)
@@ -80,7 +91,8 @@ describeStore('the command line, of events and webhooks,', ({ given, url }) => {
     expect(secret).toMatch(/^whsec_/)
     expect(list.stdout).toContain('digest 5m')
     expect(test).toMatchObject({ code: 0, stdout: expect.stringMatching(/^test_\S+ was delivered \(204\)\n$/) })
-    expect(changed.document).toMatchObject({ types: null, digest_ms: null, state: 'paused' })
+    expect(made.document).toMatchObject({ description: 'x' })
+    expect(changed.document).toMatchObject({ types: null, digest_ms: null, description: null, state: 'paused' })
     expect(rotated.stdout).toMatch(/secret, shown only now: whsec_/)
     expect(got.stdout + list.stdout).not.toContain(secret)
     expect((deliveries.document as { items: unknown[] }).items).toMatchObject([{ type: 'test', state: 'delivered' }])

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
 import { Client } from '../../src/client/client.js'
 import { type Listening, type ListenOptions, listen } from '../../src/http/index.js'
 import { Maintenance } from '../../src/maintenance/maintenance.js'
-import { describeStore, type StoreSuite } from '../support/store.js'
+import { describeStore, type StoreSuite, type StoreSuiteOptions } from '../support/store.js'
 
 const CHROMIUM = process.env['SPILLWAY_CHROMIUM'] ?? '/usr/bin/chromium'
 const ARGS = [
@@ -28,66 +28,74 @@ export interface ConsoleSuite extends StoreSuite {
  * A suite in a real browser, on a real server and database. Without a browser it is left out, aloud; in CI that is a failure.
  * After each test no page may have logged an error, thrown, or been refused something by its own policy.
  */
-export function describeConsole(name: string, suite: (context: ConsoleSuite) => void): void {
+export function describeConsole(
+  name: string,
+  suite: (context: ConsoleSuite) => void,
+  options: StoreSuiteOptions = {},
+): void {
   if (!existsSync(CHROMIUM)) {
     if (process.env['CI']) throw new Error(`${CHROMIUM} is not there, and CI requires it`)
     describe.skip(`${name}: no ${CHROMIUM}; SPILLWAY_CHROMIUM can name another`, () => undefined)
     return
   }
-  describeStore(name, (context) => {
-    const client = new Client({ store: context.store, actor: 'tests' })
-    const heard: string[] = []
-    const ends: (() => unknown)[] = []
-    const pages: Page[] = []
-    let browser: Browser
-    beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
-    })
-    afterAll(() => browser?.close())
-    afterEach(async ({ task }) => {
-      if (task.result?.state === 'fail') await tellOf(pages)
-      pages.length = 0
-      for (const end of ends.splice(0).reverse()) await end()
-      expect(heard.splice(0), 'what pages complained about').toEqual([])
-    })
+  describeStore(
+    name,
+    (context) => {
+      const client = new Client({ store: context.store, actor: 'tests' })
+      const heard: string[] = []
+      const ends: (() => unknown)[] = []
+      const pages: Page[] = []
+      let browser: Browser
+      beforeAll(async () => {
+        browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+      })
+      afterAll(() => browser?.close())
+      afterEach(async ({ task }) => {
+        if (task.result?.state === 'fail') await tellOf(pages)
+        pages.length = 0
+        for (const end of ends.splice(0).reverse()) await end()
+        expect(heard.splice(0), 'what pages complained about').toEqual([])
+      })
 
-    suite({
-      ...context,
-      client,
-      complaints: () => heard.splice(0),
-      after: (end) => ends.push(end),
-      async serve(options = {}) {
-        const listening = await listen({
-          spillway: client,
-          access: 'open',
-          port: 0,
-          freshMs: 0,
-          stopAfterMs: 100,
-          ...options,
-        })
-        const duties = new Maintenance(context.store)
-        await duties.start()
-        ends.push(async () => {
-          await listening.stop()
-          await duties.stop()
-        })
-        return listening
-      },
-      async open(url, options = {}) {
-        const inside = await browser.newContext(options)
-        ends.push(() => inside.close())
-        const page = await inside.newPage()
-        pages.push(page)
-        page.on('pageerror', (error) => heard.push(`thrown: ${error.message}`))
-        page.on('console', (message) => {
-          if (message.type() === 'error' || message.type() === 'warning')
-            heard.push(`${message.type()}: ${message.text()}`)
-        })
-        await page.goto(url)
-        return page
-      },
-    })
-  })
+      suite({
+        ...context,
+        client,
+        complaints: () => heard.splice(0),
+        after: (end) => ends.push(end),
+        async serve(options = {}) {
+          const listening = await listen({
+            spillway: client,
+            access: 'open',
+            port: 0,
+            freshMs: 0,
+            stopAfterMs: 100,
+            ...options,
+          })
+          const duties = new Maintenance(context.store)
+          await duties.start()
+          ends.push(async () => {
+            await listening.stop()
+            await duties.stop()
+          })
+          return listening
+        },
+        async open(url, options = {}) {
+          const inside = await browser.newContext(options)
+          ends.push(() => inside.close())
+          const page = await inside.newPage()
+          pages.push(page)
+          page.on('pageerror', (error) => heard.push(`thrown: ${error.message}`))
+          page.on('console', (message) => {
+            if (message.type() === 'error' || message.type() === 'warning')
+              heard.push(`${message.type()}: ${message.text()}`)
+          })
+          await page.goto(url)
+          return page
+        },
+      })
+    },
+    options,
+  )
 }
 
 /** What the pages of a test that failed had on them, for whoever was not there. */

@@ -38,6 +38,26 @@ describeConsole('long lists', ({ serve, open, given, client, db, store }) => {
     expect(await client.dlq.count({ queue: 'email' })).toBe(259)
   })
 
+  it('keep the row that was chosen where newer ones push it down, and act on that one', async () => {
+    const { page, ids } = await start(30)
+    const box = page.getByRole('checkbox', { name: /^Select dead letter/ }).nth(3)
+    const chosen = /\d+/.exec((await box.getAttribute('aria-label')) ?? '')?.[0] as string
+
+    await box.check()
+    for (const id of await given.jobs(3, { queue: 'email', kind: 'send_receipt' })) await client.jobs.kill(id)
+    await page.getByRole('button', { name: 'Show them as they are now' }).click()
+    await page.getByText('33 on page 1').waitFor()
+    expect(await page.getByRole('checkbox', { name: `Select dead letter ${chosen}` }).isChecked()).toBe(true)
+    await page.getByText('1 dead letter selected').waitFor()
+    await page.getByRole('button', { name: 'Discard …' }).click()
+    await page.getByRole('dialog').getByText('Exactly 1 row as of now').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click()
+    await page.getByRole('dialog').getByText('It is over: 1 done, 0 skipped, 0 refused.').waitFor()
+
+    const states = await Promise.all(ids.map(async (id) => [id, (await client.jobs.get(id))?.state]))
+    expect(states.filter(([, state]) => state !== 'archived')).toEqual([[chosen, 'discarded']])
+  })
+
   it('show the page before, when all rows of the last one are gone', async () => {
     const { page, next } = await start(105)
     await next(2)

@@ -23,6 +23,25 @@ describeConsole('queues, workers and the audit log', ({ serve, open, given, clie
     await page.getByRole('table', { name: 'Workers of the queue' }).getByText('charge_card@1, send_receipt@1').waitFor()
   })
 
+  it('show how each keeps up: for how long its oldest job has waited, what is done a minute, and what grows', async () => {
+    await given.job({ queue: 'reports', runAt: new Date(Date.now() - 2 * 3_600_000) })
+    await given.jobs(7, { queue: 'reports', state: 'completed', finalizedAt: new Date() })
+    const page = await start('/queues')
+    const row = (name: string) => page.getByRole('table', { name: 'Queues' }).getByRole('row', { name })
+
+    await row('reports').getByRole('cell', { name: '2 h', exact: true }).waitFor()
+    await row('reports').getByRole('cell', { name: '7', exact: true }).waitFor()
+    await row('email').getByRole('cell', { name: '–', exact: true }).waitFor()
+    await given.jobs(3, { queue: 'thumbnails' })
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await row('thumbnails').getByText('Growing, +3').waitFor()
+    await row('reports').getByText('Open').waitFor()
+    await row('reports').getByRole('link').click()
+
+    await page.getByRole('heading', { level: 1, name: 'Queue reports' }).waitFor()
+    await page.getByRole('region', { name: 'Jobs', exact: true }).getByText('2 h', { exact: true }).waitFor()
+  })
+
   it('stop a queue with a reason that everybody sees, and let it go on', async () => {
     const page = await start('/queues/billing')
     const dialog = page.getByRole('dialog')

@@ -57,7 +57,7 @@ describeConsole('a viewer', ({ serve, open, given, client, db }) => {
     return { found, sent }
   }
   const CHANGES =
-    /retry|discard|purge|delete|move|mute|resolve|acknowledge|note|edit|cancel|kill|promote|reschedule|clone|pause|resume|undo|release|create|revoke|add|remove|restore|prune|rate|set /i
+    /retry|discard|purge|delete|move|mute|resolve|acknowledge|note|edit|cancel|kill|promote|reschedule|clone|pause|resume|undo|release|create|revoke|add|remove|restore|prune|rate|set |tune/i
 
   it('finds no button on any screen that would change something, where an admin finds them', async () => {
     const viewer = await buttonsOf('viewer')

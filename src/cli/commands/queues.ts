@@ -35,18 +35,24 @@ export function queuesCommand(program: Command): void {
     const all = await client.queues.list()
     if (out.isJson) return out.document({ items: all })
     const rows = all.map((stored) => {
-      const { queue, policy, counts = {} } = stored
+      const { queue, policy, counts = {}, activity } = stored
       return [
         oneLine(queue, 40),
         counts.available ?? 0,
         (counts.scheduled ?? 0) + (counts.retryable ?? 0),
         counts.running ?? 0,
+        activity?.completedPerMinute,
+        out.time(activity?.oldestAt ?? null),
         policy.dlqEnabled ? (counts.archived ?? 0) : 'off',
         keptFor(policy.retention.dlq),
-        out.colors.yellow(oneLine(pausedText(out, stored), out.room(100))),
+        out.colors.yellow(oneLine(pausedText(out, stored), out.room(120))),
       ]
     })
-    out.table(['QUEUE', 'AVAILABLE', 'WAITING', 'RUNNING', 'DEAD', 'DEAD KEPT', 'PAUSED'], rows, 'no queues yet')
+    out.table(
+      ['QUEUE', 'AVAILABLE', 'WAITING', 'RUNNING', 'A MINUTE', 'OLDEST', 'DEAD', 'DEAD KEPT', 'PAUSED'],
+      rows,
+      'no queues yet',
+    )
   })
 
   runs(subcommand(queues, 'get <queue>', 'show the policy of a queue'), async ({ client, out }, queue) => {
@@ -160,6 +166,8 @@ function showQueue(out: Output, stored: StoredQueue): void {
     ['unserved after', span(policy.noHandlerAfterMs)],
     ['changed', out.longTime(stored.updatedAt)],
     ...Object.entries(stored.counts ?? {}).map(([state, count]) => [state, count] as const),
+    ['oldest available', stored.activity && out.longTime(stored.activity.oldestAt)],
+    ['completed a minute', stored.activity?.completedPerMinute],
   ])
 }
 

@@ -146,7 +146,7 @@ function settingsFlags(command: Command): Command {
     .option('--dlq-reason <reason>', 'of this reason; may be given again', collect)
     .option('--digest <duration>', 'one request for all events of this time; none: one for each', digestOf)
     .option('--digest-events <number>', 'how many events a digest shows (default: 10)', whole)
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'what it is for; none for nothing')
     .option('--reason <text>', 'why; kept in the audit log')
 }
 
@@ -158,7 +158,7 @@ function settingsOf(flags: SettingsFlags): Partial<WebhookOptions> {
     kinds: kind,
     reasons: dlqReason,
     digestEvents,
-    description,
+    ...(description !== undefined && { description: description === 'none' ? null : description }),
     ...(digest && { digest: digest === 'none' ? null : digest }),
   })
 }

@@ -31,6 +31,12 @@ export const queue = z
     paused_reason: z.string().nullable(),
     updated_at: when.nullable(),
     counts: counts.optional(),
+    activity: z
+      .object({
+        oldest_at: when.nullable().describe('Since when the oldest available job can be claimed'),
+        completed_per_minute: count.describe('In the last minute'),
+      })
+      .optional(),
   })
   .meta({ id: 'Queue' })
 

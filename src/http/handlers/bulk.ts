@@ -1,7 +1,9 @@
 import type { z } from 'zod'
+import type { ActOptions } from '../../client/act.js'
 import type { BulkRetryOptions } from '../../client/bulk-options.js'
 import type { RetryOptions } from '../../client/retry.js'
 import { isSpillwayError, SpillwayError } from '../../job/errors.js'
+import type { Job } from '../../job/job.js'
 import type { Selector } from '../../job/selector.js'
 import { Answered, acting, type Call } from '../call.js'
 import { defined } from '../defined.js'
@@ -45,6 +47,10 @@ export async function actOnIds(
   if (within.length === 0) return { succeeded: [], failed: unknown }
   if (action === 'cancel' || action === 'kill' || action === 'promote') {
     const { succeeded, failed } = await oneByOne(within, (id) => client.jobs[action](id, act))
+    return { succeeded, failed: [...unknown, ...failed] }
+  }
+  if (action === 'release') {
+    const { succeeded, failed } = await release(call, within, act)
     return { succeeded, failed: [...unknown, ...failed] }
   }
   const terms = action === 'retry' ? { budget, ...overridesOf({ ...body.overrides, ...termsOf(body) }) } : {}
@@ -124,6 +130,23 @@ function refuseRetryTerms(action: string, { budget, on_conflict, force, override
   const given = Object.entries({ budget, on_conflict, force, overrides }).find(([, value]) => value !== undefined)
   if (given === undefined) return
   throw new SpillwayError('invalid_option', `cannot ${action} with ${given[0]}: only a retry has it`)
+}
+
+/** Quarantined jobs go as they are, undecodable ones where they decode now; the code for these is asked only once. */
+async function release({ client }: Call, ids: readonly string[], act: ActOptions) {
+  const { succeeded, failed } = await client.quarantine.releaseIds(ids, act)
+  const elsewhere = failed.filter(({ code }) => code === 'invalid_state').map(({ id }) => id)
+  const undecodable = await idsIn(client, 'undecodable', elsewhere)
+  if (undecodable.length === 0) return { succeeded, failed }
+  const decoded = await client.undecodable.release({ ids: undecodable }, act)
+  const others = failed.filter(({ id }) => !undecodable.includes(id))
+  const still = decoded.failed.map(({ id, code, message }) => ({ id, code, message }))
+  return { succeeded: [...succeeded, ...decoded.succeeded], failed: [...others, ...still] }
+}
+
+async function idsIn(client: Call['client'], state: Job['state'], ids: readonly string[]): Promise<readonly string[]> {
+  const jobs = await Promise.all(ids.map((id) => client.jobs.get(id, { payload: false })))
+  return jobs.flatMap((job) => (job?.state === state ? job.id : []))
 }
 
 async function oneByOne(ids: readonly string[], work: (id: string) => Promise<unknown>) {

@@ -40,6 +40,16 @@ export interface StoredQueue {
   readonly updatedAt: Date | null
   /** Jobs per state, where cheap to say. */
   readonly counts?: Readonly<Partial<Record<JobState, number>>>
+  /** How it keeps up, where cheap to say. */
+  readonly activity?: QueueActivity
+}
+
+/** How a queue keeps up with what comes in. */
+export interface QueueActivity {
+  /** Since when its oldest available job can be claimed: that long ago is its lag. Null: none waits. */
+  readonly oldestAt: Date | null
+  /** Jobs that completed in the last minute. */
+  readonly completedPerMinute: number
 }
 
 export interface Inspecting {

@@ -4,11 +4,12 @@ import type { DlqFilter, Inspecting, Page, PageRequest } from '../store.js'
 import { decodeCursor, EXACT_TIME, encodeCursor, ID, isId } from './cursor.js'
 import type { Database } from './database.js'
 import { blockedOf, dateOf, detailedJobOf, type JobDetail, type JobRow, jobOf } from './job-row.js'
+import { activityQueries } from './queries/activity.js'
 import { type DlqHitRow, type DlqKey, type DlqListing, type DlqRow, dlqQueries, SEARCH_CAUSES } from './queries/dlq.js'
 import { inspectQueries } from './queries/inspect.js'
 import { quarantineQueries } from './queries/quarantine.js'
 import { queueQueries } from './queries/queues.js'
-import { countsByQueue, queueOf, unsetQueue, workerOf } from './queue-row.js'
+import { activityByQueue, countsByQueue, IDLE, queueOf, unsetQueue, workerOf } from './queue-row.js'
 import type { Reader } from './replica.js'
 
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
@@ -29,6 +30,7 @@ export function inspecting(db: Database, schema: string, lists: Reader = db): In
   const jobs = inspectQueries(schema)
   const dlq = dlqQueries(schema)
   const queues = queueQueries(schema)
+  const { activity } = activityQueries(schema)
   const { blockedBy } = quarantineQueries(schema)
 
   return {
@@ -85,13 +87,20 @@ export function inspecting(db: Database, schema: string, lists: Reader = db): In
     async getQueue(queue) {
       const [row] = await db.run(queues.get, [queue], READ)
       const counts = countsByQueue(await db.run(queues.counts, [queue], READ))
-      return { ...(row ? queueOf(row) : unsetQueue(queue)), counts: counts.get(queue) ?? {} }
+      const active = activityByQueue(await db.run(activity, [], READ))
+      const stands = { counts: counts.get(queue) ?? {}, activity: active.get(queue) ?? IDLE }
+      return { ...(row ? queueOf(row) : unsetQueue(queue)), ...stands }
     },
 
     async listQueues() {
       const rows = await db.run(queues.list, [], READ)
       const counts = countsByQueue(await db.run(queues.counts, [null], READ))
-      return rows.map((row) => ({ ...queueOf(row), counts: counts.get(row[0]) ?? {} }))
+      const active = activityByQueue(await db.run(activity, [], READ))
+      return rows.map((row) => ({
+        ...queueOf(row),
+        counts: counts.get(row[0]) ?? {},
+        activity: active.get(row[0]) ?? IDLE,
+      }))
     },
 
     async listWorkers() {

@@ -1,7 +1,8 @@
 import { DEFAULT_POLICY, patchedPolicy, type QueuePolicyPatch } from '../../job/policy.js'
 import type { JobState } from '../../job/states.js'
-import type { RegisteredWorker, StoredQueue } from '../store.js'
+import type { QueueActivity, RegisteredWorker, StoredQueue } from '../store.js'
 import { dateOf } from './job-row.js'
+import type { ActivityRow } from './queries/activity.js'
 import type { QueueRow, WorkerRow } from './queries/queues.js'
 
 type Counts = Readonly<Partial<Record<JobState, number>>>
@@ -37,6 +38,18 @@ export function countsByQueue(rows: readonly [queue: string, state: string, n: s
     counts.set(queue, known)
   }
   return counts
+}
+
+/** Nothing waits, and nothing completes. */
+export const IDLE: QueueActivity = { oldestAt: null, completedPerMinute: 0 }
+
+export function activityByQueue(rows: readonly ActivityRow[]): ReadonlyMap<string, QueueActivity> {
+  return new Map(
+    rows.map(([queue, oldestAt, completed]) => [
+      queue,
+      { oldestAt: dateOf(oldestAt), completedPerMinute: Number(completed) },
+    ]),
+  )
 }
 
 export function workerOf(row: WorkerRow): RegisteredWorker {

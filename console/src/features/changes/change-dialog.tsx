@@ -15,6 +15,8 @@ interface ChangeDialogProps<R> {
   readonly danger?: string | undefined
   /** Has to be typed before the button works. */
   readonly typed?: string | undefined
+  /** There is nothing to send yet, or it cannot be sent so. */
+  readonly isBlocked?: boolean
   /** Which nouns may look different afterwards. */
   readonly about: readonly Noun[]
   readonly done: (result: R) => ReactNode

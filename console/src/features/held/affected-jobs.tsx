@@ -1,18 +1,43 @@
 import { Link } from '@tanstack/react-router'
 import type { QuarantinedDetail } from '../../api.js'
 import { type Column, DataList } from '../../components/data-list/data-list.js'
+import { useSelection } from '../../components/data-list/selection.js'
+import { SelectionBar } from '../../components/data-list/selection-bar.js'
 import { Moment } from '../../components/moment.js'
 import { Empty } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { spoken } from '../../words.js'
 import { StateMark } from '../jobs/state-mark.js'
+import { useCaller } from '../session/session.js'
+import { ReleaseSelected } from './release-selected.js'
 
 type Affected = QuarantinedDetail['jobs'][number]
 
-/** Jobs that are held, or wait and will be. One of them is let go from its own page. */
-export function AffectedJobs({ jobs }: { jobs: readonly Affected[] }) {
+interface AffectedJobsProps {
+  readonly fingerprint: string
+  readonly jobs: readonly Affected[]
+}
+
+/** Jobs that are held, or wait and will be. Some of them can be chosen and let go. */
+export function AffectedJobs({ fingerprint, jobs }: AffectedJobsProps) {
+  const { may } = useCaller()
+  const selection = useSelection(fingerprint)
   if (jobs.length === 0) return <Empty title="No job is held for it" />
-  return <DataList label="Jobs of the fingerprint" rows={jobs} rowId={({ id }) => id} columns={COLUMNS} />
+  return (
+    <>
+      <SelectionBar selection={selection} noun="job" total={undefined} filterText={undefined} hasWhole={false}>
+        <ReleaseSelected selection={selection} state="quarantined" />
+      </SelectionBar>
+      <DataList
+        label="Jobs of the fingerprint"
+        rows={jobs}
+        rowId={({ id }) => id}
+        rowName={({ id }) => `job ${id}`}
+        columns={COLUMNS}
+        {...(may('operate') ? { selection } : {})}
+      />
+    </>
+  )
 }
 
 const COLUMNS: readonly Column<Affected>[] = [

@@ -81,7 +81,7 @@ function Found({ found }: { found: QuarantinedDetail }) {
         <CrashLog crashes={found.crashLog} />
       </Panel>
       <Panel title="Jobs" summary={`${counted(found.jobs.length, 'job')} of it shown`}>
-        <AffectedJobs jobs={found.jobs} />
+        <AffectedJobs fingerprint={found.fingerprint} jobs={found.jobs} />
       </Panel>
       <Panel title="Payload they share">
         <Sample fingerprint={found.fingerprint} />

@@ -8,8 +8,9 @@ import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import { keys } from '../../keys.js'
 import { type Answer, ask } from '../../server.js'
-import { count, counted } from '../../words.js'
 import { changeOf } from '../changes/change.js'
+import { Check } from './check.js'
+import { Released } from './released.js'
 import type { Group } from './undecodable-groups.js'
 
 /** Lets go what decodes now of a kind; the workers are asked once more before, and again when it is done. */
@@ -42,18 +43,7 @@ export function ReleaseDecodableDialog({ group: { kind }, onClose }: { group: Gr
         show: (check) => <Check check={check} />,
       }}
       run={change.run}
-      done={({ succeeded, failed }) => (
-        <>
-          <p>
-            {counted(succeeded.length, 'job')} released, {counted(failed.length, 'job')} left as they were.
-          </p>
-          {failed.slice(0, 20).map(({ id, message }) => (
-            <p key={id} className="small">
-              ▲ Job {id}: <UserText>{message}</UserText>
-            </p>
-          ))}
-        </>
-      )}
+      done={(results) => <Released {...results} />}
       copy={change}
       onSettled={refresh}
       onClose={onClose}
@@ -65,14 +55,5 @@ export function ReleaseDecodableDialog({ group: { kind }, onClose }: { group: Gr
       />
       <ReasonField value={reason} onChange={setReason} description="Kept with the jobs and in the audit log" />
     </ActionDialog>
-  )
-}
-
-function Check({ check: { total, wouldDecode, refused, unknown } }: { check: UndecodableCheck }) {
-  return (
-    <p>
-      Of {counted(total, 'job')} {wouldDecode === null ? 'nobody can say whether they' : `${count(wouldDecode)} would`}{' '}
-      decode now; {count(refused)} would not, and of {count(unknown)} no worker can say.
-    </p>
   )
 }

@@ -4,11 +4,11 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Panel } from '../../components/page.js'
 import { Empty, Loading, Problem } from '../../components/states.js'
-import { counted } from '../../words.js'
 import { useCaller } from '../session/session.js'
 import { undecodableListQuery, undecodableQuery } from './queries.js'
 import { ReleaseDecodableDialog } from './release-decodable-dialog.js'
 import { type Group, UndecodableGroups } from './undecodable-groups.js'
+import { UndecodableJobs } from './undecodable-jobs.js'
 import './sample.css'
 
 /** Jobs whose payload no code could read, by kind and version, and how many would decode now. */
@@ -38,20 +38,23 @@ export function Undecodable() {
         )
       ) : !isThere ? (
         <Empty title="Nothing is undecodable">Every payload that was claimed could be read.</Empty>
-      ) : check.data === undefined ? (
-        check.error === null ? (
-          <Loading rows={3} what="Asking the workers which would decode now" />
-        ) : (
-          <Problem error={check.error} onRetry={check.refetch} />
-        )
       ) : (
         <>
-          <UndecodableGroups groups={check.data.groups} onRelease={may('operate') ? setReleasing : undefined} />
-          <p className="sample-note">
-            <Link to="/jobs" search={{ state: 'undecodable' }}>
-              {counted(check.data.total, 'job')}, one by one
-            </Link>
-          </p>
+          {check.data !== undefined ? (
+            <UndecodableGroups groups={check.data.groups} onRelease={may('operate') ? setReleasing : undefined} />
+          ) : check.error === null ? (
+            <Loading rows={3} what="Asking the workers which would decode now" />
+          ) : (
+            <Problem error={check.error} onRetry={check.refetch} />
+          )}
+          <UndecodableJobs jobs={list.data.items} />
+          {list.data.cursor !== null && (
+            <p className="sample-note">
+              <Link to="/jobs" search={{ state: 'undecodable' }}>
+                All of them, page by page
+              </Link>
+            </p>
+          )}
         </>
       )}
       {releasing !== undefined && <ReleaseDecodableDialog group={releasing} onClose={() => setReleasing(undefined)} />}

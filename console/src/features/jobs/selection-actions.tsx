@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { JobState } from '../../api.js'
 import type { Selection } from '../../components/data-list/selection.js'
+import { ReleaseSelected } from '../held/release-selected.js'
 import { useCaller } from '../session/session.js'
 import { BULK_ACTIONS, type BulkActionName, bulkActionsFor } from './actions.js'
 import { BulkDialog } from './bulk-dialog.js'
@@ -18,6 +19,7 @@ export function SelectionActions({ selection, state }: SelectionActionsProps) {
   const [open, setOpen] = useState<{ readonly name: BulkActionName; readonly ids: readonly string[] }>()
   return (
     <>
+      {(state === 'quarantined' || state === 'undecodable') && <ReleaseSelected selection={selection} state={state} />}
       {bulkActionsFor(state, may).map((name) => (
         <Button
           key={name}

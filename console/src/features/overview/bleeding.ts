@@ -1,4 +1,5 @@
 import type { Flow, Queue, Worker } from '../../api.js'
+import { waitingIn } from '../queues/waiting.js'
 
 /** The flow with a place for each minute or hour, also those in which nothing happened. */
 export function filled(items: readonly Flow[], stepMs: number, places: number, now: number): Filled {
@@ -48,11 +49,6 @@ const SILENT_MS = 30_000
 
 export function isHeard({ heartbeatAt }: Worker, now: number): boolean {
   return now - heartbeatAt.getTime() < SILENT_MS
-}
-
-/** Jobs of a queue that could be claimed now. */
-export function waitingIn({ counts }: Queue): number {
-  return counts?.available ?? 0
 }
 
 function sum(values: readonly number[]): number {

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Mark } from '../../components/mark.js'
 import { Moment } from '../../components/moment.js'
 import { Empty, Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { count } from '../../words.js'
 import { depthQuery } from '../dead-letters/queries.js'
+import { useGrowth } from '../queues/growth.js'
 import { queuesQuery } from '../queues/queries.js'
-import { waitingIn } from './bleeding.js'
-import { useGrowth } from './growth.js'
+import { Standing } from '../queues/standing.js'
+import { waitingIn } from '../queues/waiting.js'
 
 /** Depth by queue, the deepest first, and what waits in it. */
 export function Queues() {
@@ -56,15 +56,12 @@ export function Queues() {
               <Moment at={row.oldestAt} />
             </td>
             <td data-align="end">{count(waitingIn(row))}</td>
-            <td>{row.pausedAt !== null ? <Mark tone="warn">Paused</Mark> : <Growth by={growth.get(row.queue)} />}</td>
+            <td>
+              <Standing queue={row} growth={growth.get(row.queue)} />
+            </td>
           </tr>
         ))}
       </tbody>
     </table>
   )
-}
-
-function Growth({ by }: { by: number | undefined }) {
-  if (by === undefined || by <= 0) return <Mark tone="quiet">Steady</Mark>
-  return <Mark tone="warn" title="More wait than when this page was opened">{`Growing, +${count(by)}`}</Mark>
 }

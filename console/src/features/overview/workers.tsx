@@ -9,8 +9,9 @@ import { Empty, Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { count, counted } from '../../words.js'
 import { queuesQuery } from '../queues/queries.js'
+import { waitingIn } from '../queues/waiting.js'
 import { workersQuery } from '../workers/queries.js'
-import { isHeard, queuesWithoutWorker, waitingIn } from './bleeding.js'
+import { isHeard, queuesWithoutWorker } from './bleeding.js'
 
 /** Who is missing: workers that fell silent, and queues that wait for one. */
 export function Workers() {

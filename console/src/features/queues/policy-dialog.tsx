@@ -2,11 +2,12 @@ import { useState } from 'react'
 import type { Queue } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
-import { seen, UserText } from '../../components/user-text.js'
+import { UserText } from '../../components/user-text.js'
 import { Refusal } from '../../server.js'
 import { counted } from '../../words.js'
 import { type Change, changeOf } from '../changes/change.js'
 import { ChangeDialog } from '../changes/change-dialog.js'
+import { FromTo } from '../changes/from-to.js'
 import { bodyOf, changedFields, type Typed, typedOf } from './policy.js'
 
 interface PolicyDialogProps {
@@ -38,13 +39,13 @@ export function PolicyDialog({ queue, typed, onRefused, onSaved, onClose }: Poli
         <>
           {counted(fields.length, 'setting')} of <UserText>{queue.queue}</UserText>. Every process follows within a
           second; what the retentions say now is also true of jobs that ended before.
-          <ul className="policy-changes">
-            {fields.map(({ key, label }) => (
-              <li key={key}>
-                {label}: {word(before.typed[key])} → {word(typed[key])}
-              </li>
-            ))}
-          </ul>
+          <FromTo
+            differences={fields.map(({ key, label }) => ({
+              label,
+              before: word(before.typed[key]),
+              after: word(typed[key]),
+            }))}
+          />
         </>
       }
       change={telling(change, onRefused, onSaved)}
@@ -57,9 +58,9 @@ export function PolicyDialog({ queue, typed, onRefused, onSaved, onClose }: Poli
   )
 }
 
-function word(value: string | boolean | undefined) {
+function word(value: string | boolean | undefined): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  return seen(value === undefined || value === '' ? 'nothing' : value)
+  return value ?? ''
 }
 
 /** The change, which tells the form what became of it. */

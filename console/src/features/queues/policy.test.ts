@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Queue } from '../../api.js'
-import { bodyOf, changedFields, durationText, typedOf } from './policy.js'
+import { bodyOf, changedFields, typedOf } from './policy.js'
 
 const DAY_MS = 86_400_000
 const DEFAULT_POLICY: Queue['policy'] = {
@@ -18,16 +18,6 @@ const DEFAULT_POLICY: Queue['policy'] = {
     ...{ bin: 7 * DAY_MS, held: null, archive: null },
   },
 }
-
-it.each([
-  [0, '0s'],
-  [1, '1ms'],
-  [90_000, '90s'],
-  [5_400_000, '90m'],
-  [2_592_000_000, '30d'],
-])('says %d ms as %s', (ms, text) => {
-  expect(durationText(ms)).toBe(text)
-})
 
 it('sends nothing of a form that nobody has touched', () => {
   expect(changedFields(DEFAULT_POLICY, typedOf(DEFAULT_POLICY))).toEqual([])

@@ -1,5 +1,6 @@
 import type { Queue } from '../../api.js'
 import type { Sent } from '../../server.js'
+import { durationText } from '../../words.js'
 
 type Policy = Queue['policy']
 export type PolicyBody = Sent<'setQueue'>['body']
@@ -88,20 +89,6 @@ function typed({ type }: PolicyField, value: number | boolean | null): string | 
   if (typeof value === 'boolean') return value
   if (value === null) return 'none'
   return type === 'duration' || type === 'length' ? durationText(value) : String(value)
-}
-
-const UNITS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-  [1_000, 's'],
-] as const
-
-/** `30d`: a length of time as the API reads it, in the largest unit that says it exactly. */
-export function durationText(ms: number): string {
-  if (ms === 0) return '0s'
-  const [unit, name] = UNITS.find(([it]) => ms % it === 0) ?? [1, 'ms']
-  return `${ms / unit}${name}`
 }
 
 /** The fields that say something else than the policy does. */

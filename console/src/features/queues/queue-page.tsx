@@ -14,10 +14,11 @@ import { stateWord } from '../jobs/state-mark.js'
 import { useCaller } from '../session/session.js'
 import { workersQuery } from '../workers/queries.js'
 import { WorkerRows } from '../workers/worker-rows.js'
+import { Lag } from './lag.js'
 import { PauseDialog } from './pause-dialog.js'
 import { PolicyForm } from './policy-form.js'
 import { queueQuery } from './queries.js'
-import { Standing } from './queues.js'
+import { Standing } from './standing.js'
 import './queue-page.css'
 
 /** One queue: its jobs by state, its brakes, its workers and its policy. */
@@ -69,7 +70,8 @@ function Changed({ queue: { updatedAt } }: { queue: Queue }) {
   )
 }
 
-function Depth({ queue: { queue, counts, pausedAt, pausedBy, pausedReason } }: { queue: Queue }) {
+function Depth({ queue: found }: { queue: Queue }) {
+  const { queue, counts, activity, pausedAt, pausedBy, pausedReason } = found
   return (
     <Panel title="Jobs">
       {pausedAt !== null && (
@@ -83,14 +85,18 @@ function Depth({ queue: { queue, counts, pausedAt, pausedBy, pausedReason } }: {
         </p>
       )}
       <Facts
-        facts={STATES.map((state) => ({
-          label: stateWord(state),
-          value: (
-            <Link to="/jobs" search={{ queue, state }}>
-              {count(counts?.[state] ?? 0)}
-            </Link>
-          ),
-        }))}
+        facts={[
+          { label: 'Lag', value: <Lag queue={found} /> },
+          activity && { label: 'Completed in the last minute', value: count(activity.completedPerMinute) },
+          ...STATES.map((state) => ({
+            label: stateWord(state),
+            value: (
+              <Link to="/jobs" search={{ queue, state }}>
+                {count(counts?.[state] ?? 0)}
+              </Link>
+            ),
+          })),
+        ]}
       />
     </Panel>
   )

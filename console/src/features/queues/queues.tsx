@@ -2,25 +2,30 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { Queue } from '../../api.js'
 import { type Column, DataList } from '../../components/data-list/data-list.js'
-import { Mark } from '../../components/mark.js'
 import { Page, Panel } from '../../components/page.js'
 import { Empty, Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { count, counted } from '../../words.js'
 import { workersQuery } from '../workers/queries.js'
+import { useGrowth } from './growth.js'
+import { Lag } from './lag.js'
 import { queuesQuery } from './queries.js'
+import { Standing } from './standing.js'
 import { Unserved } from './unserved.js'
 
 interface Row {
   readonly queue: Queue
   /** Workers that take it; undefined where that is not known. */
   readonly workers: number | undefined
+  /** How many more jobs wait than when the page was opened. */
+  readonly growth: number | undefined
 }
 
-/** Every queue: how deep it is, whether somebody stopped it, and who works on it. */
+/** Every queue: how deep it is, whether it grows, whether somebody stopped it, and who works on it. */
 export function Queues() {
   const { data, error, refetch } = useQuery(queuesQuery)
   const workers = useQuery(workersQuery)
+  const growth = useGrowth(data)
   const navigate = useNavigate()
   const rows = data
     ?.toSorted((a, b) => (a.queue < b.queue ? -1 : 1))
@@ -28,6 +33,7 @@ export function Queues() {
       (queue): Row => ({
         queue,
         workers: workers.data?.filter((it) => it.queues.includes(queue.queue)).length,
+        growth: growth.get(queue.queue),
       }),
     )
   return (
@@ -70,19 +76,24 @@ const COLUMNS: readonly Column<Row>[] = [
       </Link>
     ),
   },
-  { id: 'stands', header: 'Stands', width: '120px', cell: ({ queue }) => <Standing queue={queue} /> },
+  {
+    ...{ id: 'stands', header: 'Stands', width: '150px' },
+    cell: ({ queue, growth }) => <Standing queue={queue} growth={growth} />,
+  },
   number('available', 'Available'),
+  { id: 'lag', header: 'Lag', width: '96px', align: 'end', cell: ({ queue }) => <Lag queue={queue} /> },
   number('running', 'Running'),
-  number('retryable', 'Retryable'),
-  number('scheduled', 'Scheduled'),
+  {
+    ...{ id: 'pace', header: 'Done a minute', width: '116px', align: 'end' },
+    cell: ({ queue: { activity } }) => (activity === undefined ? '–' : count(activity.completedPerMinute)),
+  },
+  {
+    ...{ id: 'later', header: 'Later', width: '80px', align: 'end' },
+    cell: ({ queue: { counts = {} } }) => count((counts.scheduled ?? 0) + (counts.retryable ?? 0)),
+  },
   number('archived', 'Dead'),
   {
     ...{ id: 'workers', header: 'Workers', width: '84px', align: 'end' },
     cell: ({ workers }) => (workers === undefined ? '…' : count(workers)),
   },
 ]
-
-/** Whether anything keeps workers from a queue. */
-export function Standing({ queue: { pausedAt } }: { queue: Queue }) {
-  return pausedAt === null ? <Mark tone="good">Open</Mark> : <Mark tone="warn">Paused</Mark>
-}

@@ -1,42 +1,30 @@
-import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
-import { given } from '../../components/search-params.js'
-import type { Answer, Sent } from '../../server.js'
+import type { Answer } from '../../server.js'
 import { changeOf } from '../changes/change.js'
 import { ChangeDialog } from '../changes/change-dialog.js'
 import { Secret } from './secret.js'
+import { WebhookFields } from './webhook-fields.js'
+import { changedSettings, webhookBody, webhookFlags } from './webhook-settings.js'
 
-type Body = Sent<'createWebhook'>['body']
+const NOTHING = { digest_events: '10' }
 
 /** Tells a url of what happens from now on, and shows the secret that signs it this one time. */
 export function NewWebhookDialog({ onClose }: { onClose: () => void }) {
-  const [url, setUrl] = useState('')
-  const [types, setTypes] = useState('')
-  const [description, setDescription] = useState('')
-  const [digest, setDigest] = useState('')
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>(NOTHING)
   const [reason, setReason] = useState('')
-  const only = types.split(',').flatMap((it) => it.trim() || [])
-  const body: Body = {
-    url: url.trim(),
-    ...given({ description: description.trim(), digest: digest.trim() }),
-    // What is no type the server refuses, and says which there are.
-    ...(only.length === 0 ? {} : { types: only as NonNullable<Body['types']> }),
-    ...because(reason),
-  }
-  const flags = [
-    ...only.flatMap((it) => flag('type', it)),
-    ...flag('digest', digest.trim()),
-    ...flag('description', description.trim()),
-    ...flag('reason', reason.trim()),
-  ]
+  const url = (typed['url'] ?? '').trim()
+  const settings = changedSettings(NOTHING, typed).filter(({ key }) => key !== 'url')
+  const body = { ...webhookBody(settings, typed), url, ...because(reason) }
+  const flags = [...webhookFlags(settings, typed), ...flag('reason', reason.trim())]
   return (
     <ChangeDialog<Answer<'createWebhook'>>
       title="New webhook"
       verb="Make the webhook"
       scope="The url gets a signed request for what happens from now on. The secret that signs it is shown once."
-      change={changeOf('createWebhook', { body }, commandOf('webhooks', 'create', url.trim(), ...flags))}
+      change={changeOf('createWebhook', { body }, commandOf('webhooks', 'create', url, ...flags))}
+      isBlocked={url === ''}
       about={['webhooks']}
       done={({ secret }) => (
         <Secret
@@ -47,30 +35,7 @@ export function NewWebhookDialog({ onClose }: { onClose: () => void }) {
       )}
       onClose={onClose}
     >
-      <TextInput
-        label="Url"
-        placeholder="https://hooks.example.com/spillway"
-        value={url}
-        onChange={({ currentTarget }) => setUrl(currentTarget.value)}
-      />
-      <TextInput
-        label="Told of"
-        description="Types of events, separated by commas; everything where left empty"
-        placeholder="died, quarantined"
-        value={types}
-        onChange={({ currentTarget }) => setTypes(currentTarget.value)}
-      />
-      <TextInput
-        label="Digest"
-        description="One request for all events of so long, as 5m; one for each event where left empty"
-        value={digest}
-        onChange={({ currentTarget }) => setDigest(currentTarget.value)}
-      />
-      <TextInput
-        label="Description"
-        value={description}
-        onChange={({ currentTarget }) => setDescription(currentTarget.value)}
-      />
+      <WebhookFields typed={typed} onChange={setTyped} />
       <ReasonField value={reason} onChange={setReason} />
     </ChangeDialog>
   )

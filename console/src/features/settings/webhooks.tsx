@@ -10,6 +10,7 @@ import { UserText } from '../../components/user-text.js'
 import { count } from '../../words.js'
 import { useCaller } from '../session/session.js'
 import { DeadDeliveries } from './dead-deliveries.js'
+import { EditWebhookDialog } from './edit-webhook-dialog.js'
 import { NewWebhookDialog } from './new-webhook-dialog.js'
 import { webhooksQuery } from './queries.js'
 import { WEBHOOK_ACTIONS, type WebhookAction, WebhookDialog } from './webhook-dialog.js'
@@ -19,21 +20,34 @@ export function Webhooks() {
   const { data, error, refetch } = useQuery(webhooksQuery)
   const { may } = useCaller()
   const [open, setOpen] = useState<{ readonly webhook: Webhook; readonly action: WebhookAction } | 'new'>()
+  const [editing, setEditing] = useState<Webhook>()
   const actions: Column<Webhook> = {
-    ...{ id: 'actions', header: 'Actions', width: '250px' },
-    cell: (webhook) =>
-      (['test', webhook.state === 'paused' ? 'resume' : 'pause', 'delete'] as const).map((action) => (
+    ...{ id: 'actions', header: 'Actions', width: '300px' },
+    cell: (webhook) => (
+      <>
         <Button
-          key={action}
           size="compact-xs"
           variant="default"
           mr={4}
-          aria-label={`${WEBHOOK_ACTIONS[action].label} ${webhook.url}`}
-          onClick={() => setOpen({ webhook, action })}
+          aria-label={`Edit ${webhook.url}`}
+          onClick={() => setEditing(webhook)}
         >
-          {WEBHOOK_ACTIONS[action].label} …
+          Edit …
         </Button>
-      )),
+        {(['test', webhook.state === 'paused' ? 'resume' : 'pause', 'delete'] as const).map((action) => (
+          <Button
+            key={action}
+            size="compact-xs"
+            variant="default"
+            mr={4}
+            aria-label={`${WEBHOOK_ACTIONS[action].label} ${webhook.url}`}
+            onClick={() => setOpen({ webhook, action })}
+          >
+            {WEBHOOK_ACTIONS[action].label} …
+          </Button>
+        ))}
+      </>
+    ),
   }
   return (
     <Panel
@@ -67,6 +81,7 @@ export function Webhooks() {
         </>
       )}
       {open === 'new' && <NewWebhookDialog onClose={() => setOpen(undefined)} />}
+      {editing !== undefined && <EditWebhookDialog webhook={editing} onClose={() => setEditing(undefined)} />}
       {open !== undefined && open !== 'new' && <WebhookDialog {...open} onClose={() => setOpen(undefined)} />}
     </Panel>
   )
@@ -102,7 +117,26 @@ const COLUMNS: readonly Column<Webhook>[] = [
       return failures > 0 ? <Mark tone="bad">Failing</Mark> : <Mark tone="good">Active</Mark>
     },
   },
-  { id: 'types', header: 'Told of', width: '16%', cell: ({ types }) => types?.join(', ') ?? 'everything' },
+  { id: 'types', header: 'Told of', width: '18%', cell: (webhook) => <ToldOf webhook={webhook} /> },
   { id: 'pending', header: 'Pending', width: '80px', align: 'end', cell: ({ pending }) => count(pending) },
   { id: 'dead', header: 'Dead', width: '70px', align: 'end', cell: ({ dead }) => count(dead) },
 ]
+
+/** Types of events, and below them what else they have to be. */
+function ToldOf({ webhook: { types, queues, kinds, reasons } }: { webhook: Webhook }) {
+  const filters = [
+    ...(queues === null ? [] : [`queue ${queues.join(', ')}`]),
+    ...(kinds === null ? [] : [`kind ${kinds.join(', ')}`]),
+    ...(reasons === null ? [] : [`reason ${reasons.join(', ')}`]),
+  ]
+  return (
+    <>
+      {types?.join(', ') ?? 'everything'}
+      {filters.map((it) => (
+        <div key={it} className="small quiet">
+          <UserText>{it}</UserText>
+        </div>
+      ))}
+    </>
+  )
+}

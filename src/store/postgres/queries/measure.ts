@@ -1,4 +1,4 @@
-import { fragment, Identifier, join, sql, whole } from '../sql.js'
+import { type Fragment, fragment, Identifier, join, sql, whole } from '../sql.js'
 import { SLOTS } from './claim.js'
 import { toldSuccesses } from './leaders.js'
 
@@ -52,6 +52,17 @@ export type HorizonRow = [
   queryStartedMs: string | null,
 ]
 
+/** Queue and due time of the jobs that can be claimed, as far as anybody looks. */
+export function readyRows(schema: string): Fragment {
+  return join(
+    SLOTS.map(
+      (slot) =>
+        fragment`(select queue, run_at from ${new Identifier(schema, `ready_${slot}`)} limit ${whole(COUNTED)})`,
+    ),
+    ' union all ',
+  )
+}
+
 export function measureQueries(schema: string) {
   const table = (name: string) => new Identifier(schema, name)
   const ring = (name: 'ready' | 'leases') => {
@@ -79,12 +90,7 @@ export function measureQueries(schema: string) {
     planes: sql<[], DocumentRow>`
       select json_build_object('jobs', coalesce(json_agg(json_build_array(queue, state, n, oldest)), '[]'))
         from (select queue, 'available' as state, count(*) as n, date_part('epoch', now() - min(run_at)) as oldest
-                from (${join(
-                  SLOTS.map(
-                    (slot) => fragment`(select queue, run_at from ${table(`ready_${slot}`)} limit ${whole(COUNTED)})`,
-                  ),
-                  ' union all ',
-                )}) as ready
+                from (${readyRows(schema)}) as ready
                group by queue
               union all
               select queue, 'running', count(*), null from ${table('leases')} group by queue

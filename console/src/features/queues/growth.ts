@@ -1,6 +1,6 @@
 import { useRef } from 'react'
 import type { Queue } from '../../api.js'
-import { waitingIn } from './bleeding.js'
+import { waitingIn } from './waiting.js'
 
 /** How many more jobs wait in each queue than when the page was opened; the API keeps no history of that. */
 export function useGrowth(queues: readonly Queue[] | undefined): ReadonlyMap<string, number> {
