@@ -1,174 +1,130 @@
-// `npm run screenshots`: every screen of the console into docs/images, of an incident that really happens: an embedded
-// database, a server, and a worker whose jobs fail. Desktop in light and dark, phone in light. SPILLWAY_CHROMIUM names a browser.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+// `npm run screenshots [-- NAME …]`: pictures of every screen of the console and of what opens over it into docs/images, in
+// light and dark, as wide as a desk and as a phone: NAME-light, NAME-dark, NAME-phone-light, NAME-phone-dark. One embedded
+// database, one server, one browser, and the made-up shop of screenshots/shop.mjs. SPILLWAY_CHROMIUM names a browser.
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { startEmbedded } from '../dist/embedded/index.js'
 import { listen } from '../dist/http/index.js'
-import { defineJob, Spillway, skip } from '../dist/index.js'
+import { Spillway } from '../dist/index.js'
+import { smaller } from './screenshots/png.mjs'
+import { dialogsOf, screensOf } from './screenshots/screens.mjs'
+import { openShop } from './screenshots/shop.mjs'
 
 const to = fileURLToPath(new URL('../docs/images/', import.meta.url))
-const MOST_BYTES = 4 * 1024 * 1024
-const LOOKS = {
-  light: { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
-  dark: { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
-  phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+const only = process.argv.slice(2)
+const MOST_BYTES = 150_000
+let pictures = 0
+let bytes = 0
+const SIZES = {
+  '': { viewport: { width: 1280, height: 800 }, highest: 1_000 },
+  'phone-': { viewport: { width: 390, height: 844 }, highest: 1_500, isMobile: true, hasTouch: true },
 }
-
-class GatewayTimeout extends Error {
-  name = 'GatewayTimeout'
-}
-class SmtpError extends Error {
-  name = 'SmtpError'
-}
-class LockTimeout extends Error {
-  name = 'LockTimeout'
-}
-
-/** Kinds of jobs: where they run, what they are given, how many, and how they end. */
-const KINDS = [
-  {
-    ...{ kind: 'charge_card', queue: 'billing', times: 42 },
-    payload: (n) => ({ order: 10_400 + n, amount: `${12 + n}.50`, currency: 'EUR', card: { last4: '4242' } }),
-    run() {
-      throw new GatewayTimeout('payment gateway did not answer within 30 s', { cause: new Error('other side closed') })
-    },
-  },
-  {
-    ...{ kind: 'send_receipt', queue: 'email', times: 17 },
-    payload: (n) => ({ to: `customer-${n}@example.com`, template: 'receipt' }),
-    run({ to }) {
-      throw new SmtpError(`550 5.1.1 <${to}>: recipient address rejected`)
-    },
-  },
-  {
-    ...{ kind: 'deliver_webhook', queue: 'webhooks', times: 9 },
-    payload: (n) => ({ event: 'order.paid', url: 'https://hooks.example.com/orders', attempt: n }),
-    run: ({ url }) => skip('endpoint_gone', { url }),
-  },
-  {
-    ...{ kind: 'close_ledger', queue: 'reports', times: 5 },
-    payload: (n) => ({ month: `2026-0${1 + (n % 9)}` }),
-    run() {
-      throw new LockTimeout('canceling statement due to lock timeout')
-    },
-  },
-  {
-    ...{ kind: 'resize_image', queue: 'thumbnails', times: 60 },
-    payload: (n) => ({ image: `s3://uploads/${n}.png`, width: 640 }),
-    run: ({ width }) => ({ width }),
-  },
-]
 
 const dir = mkdtempSync(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'spillway-screenshots-'))
 chmodSync(dir, 0o755)
 const database = await startEmbedded({ dir })
 const spillway = new Spillway({ url: database.url, actor: 'kim' })
 await spillway.migrate()
-const jobs = KINDS.map(({ kind, queue, run }) =>
-  defineJob({ kind, queue, maxAttempts: 2, backoff: () => 50 }).handle(async (payload) => run(payload)),
-)
-const worker = spillway.worker({
-  queues: Object.fromEntries(KINDS.map(({ queue }) => [queue, { concurrency: 10 }])),
-  jobs,
-})
-const server = await listen({ spillway, access: 'open', port: 0 })
+const server = await listen({ spillway, access: { tokens: true }, port: 0 })
 const browser = await chromium.launch({
   executablePath: process.env.SPILLWAY_CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+  args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--hide-scrollbars'],
 })
+let shop
 try {
-  await happen()
+  shop = await openShop({ url: database.url, spillway })
+  const { secret } = await spillway.tokens.create({ name: 'kim', role: 'admin' })
   mkdirSync(to, { recursive: true })
-  const paths = await screens()
-  for (const [look, options] of Object.entries(LOOKS)) await shoot(look, options, paths)
+  await shoot(secret)
 } finally {
   await browser.close()
   await server.stop()
-  await worker.stop()
+  await shop?.close()
   await spillway.close()
   await database.release()
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** Lets it go wrong, and people do something about it. */
-async function happen() {
-  await worker.start()
-  for (const { kind, queue, times, payload } of KINDS) {
-    for (let n = 0; n < times; n++)
-      await spillway.enqueue(kind, payload(n), { queue, maxAttempts: 2, tags: [n % 5 === 0 ? 'vip' : 'standard'] })
+/** Each picture in every look at once, so that the same time has passed in all of them. */
+async function shoot(secret) {
+  const looks = []
+  for (const [size, { highest, ...options }] of Object.entries(SIZES)) {
+    for (const colorScheme of ['light', 'dark'])
+      looks.push(await signedIn(`${size}${colorScheme}`, { ...options, colorScheme }, highest, secret))
   }
-  await spillway.enqueue('translate', { text: 'hello' }, { queue: 'reports' })
-  const dying = KINDS.slice(0, 4).reduce((sum, { times }) => sum + times, 0)
-  for (const end = Date.now() + 120_000; (await spillway.dlq.depth()) < dying; await sleep(200)) {
-    if (Date.now() > end) throw new Error(`only ${await spillway.dlq.depth()} of ${dying} have died in two minutes`)
+  const screens = screensOf(shop)
+  const dialogs = dialogsOf(shop)
+  const all = [
+    ...Object.entries(screens).map(([name, path]) => [name, { path }]),
+    ...Object.entries(dialogs).map(([name, { at, ...how }]) => [name, { ...how, path: screens[at] ?? at }]),
+  ]
+  for (const [name, { path, open, isDesktop = false, isPhone = false }] of all) {
+    if (isLeftOut(name)) continue
+    for (const look of looks) {
+      if (look.isPhone ? isDesktop : isPhone) continue
+      try {
+        await visit(look.page, path)
+        await open?.(look.page)
+        await save(name, look)
+      } catch (error) {
+        // The others are still worth having.
+        console.error(`no picture ${name}-${look.look}: ${error.message}`)
+        process.exitCode = 1
+      }
+    }
   }
-  const [webhook] = (await spillway.dlq.groups({ queue: 'webhooks' })).items
-  await spillway.dlq.ack({ queue: 'webhooks', cause: webhook.cause }, { reason: 'the customer was told' })
-  await spillway.queues.pause('email', { reason: 'the mail server is being moved' })
-  const tried = await spillway.dlq.retryMany({ queue: 'reports' }, { reason: 'the nightly vacuum is over' })
-  await tried.done()
-  const binned = await spillway.dlq.discardMany({ queue: 'email', tag: 'vip' }, { reason: 'these customers left' })
-  await binned.done()
-  await spillway.tokens.create({ name: 'ci', role: 'operator', queues: ['billing'] })
-  await spillway.masking.add('card.last4')
-  await spillway.enqueue('report', {}, { queue: 'nightly', delay: '3h' })
-  await sleep(2_000)
+  console.log(`${pictures} pictures, ${Math.round(bytes / 1024)} kB, ${Math.round(performance.now() / 1_000)} s`)
 }
 
-async function screens() {
-  const [charge] = (await spillway.dlq.list({ queue: 'billing' }, { limit: 1 })).items
-  const [group] = (await spillway.dlq.groups({ queue: 'billing' })).items
-  const [operation] = (await spillway.operations.list({ limit: 1 })).items
-  return {
-    overview: '/',
-    'dead-letters': '/dlq',
-    cause: `/dlq?queue=billing&cause=${encodeURIComponent(group.cause)}`,
-    'dead-letter': `/dlq/${charge.id}`,
-    jobs: '/jobs',
-    job: `/jobs/${charge.id}`,
-    held: '/held',
-    operations: '/operations',
-    operation: `/operations/${operation.id}`,
-    queues: '/queues',
-    queue: '/queues/billing',
-    workers: '/workers',
-    audit: '/audit',
-    archive: '/archive',
-    settings: '/settings',
-  }
-}
-
-async function shoot(look, options, paths) {
-  const inside = await browser.newContext({ ...options, reducedMotion: 'reduce' })
+async function signedIn(look, options, highest, secret) {
+  const inside = await browser.newContext({ ...options, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB' })
+  inside.setDefaultTimeout(15_000)
   const page = await inside.newPage()
-  let bytes = 0
-  const save = async (name) => {
-    const path = join(to, `${name}-${look}.png`)
-    await page.screenshot({ path, animations: 'disabled', scale: 'css' })
-    bytes += statSync(path).size
-  }
-  for (const [name, path] of Object.entries(paths)) {
-    await page.goto(`${server.url}${path}`)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.locator('[role="status"][aria-label^="Loading"]').first().waitFor({ state: 'detached' })
-    await page.waitForLoadState('load')
-    await save(name)
-    if (name !== 'cause') continue
-    await page
-      .getByRole('checkbox', { name: 'Select all rows of this page' })
-      .check()
-      .catch(() => undefined)
-    const retry = page.getByRole('button', { name: 'Retry …' }).first()
-    if ((await retry.count()) === 0) continue
-    await retry.click()
-    await page.getByText(/^Exactly/).waitFor()
-    await save('retry')
-  }
-  await inside.close()
-  console.log(`${look}: ${Math.round(bytes / 1024)} kB`)
-  if (bytes > MOST_BYTES) throw new Error(`the pictures take ${bytes} bytes, more than ${MOST_BYTES}`)
+  const own = { look, page, highest, isPhone: options.isMobile === true }
+  await page.goto(server.url)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await save('sign-in', own)
+  await page.getByLabel(/^Token/).fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  return own
+}
+
+function isLeftOut(name) {
+  return only.length > 0 && !only.includes(name)
+}
+
+async function visit(page, path) {
+  await page.goto(`${server.url}${path}`)
+  // Scrollbars are hidden here, and so is the room that is kept for them.
+  await page.evaluate('document.documentElement.style.scrollbarGutter = "auto"')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.locator('.state-loading').first().waitFor({ state: 'detached' })
+  await page.getByRole('status', { name: 'Updates: Live' }).waitFor()
+  if (path === '/') await page.locator('canvas').waitFor()
+}
+
+async function save(name, { look, page, highest }) {
+  if (isLeftOut(name)) return
+  const png = smaller(await picture(page, highest))
+  if (png.length > MOST_BYTES) console.warn(`${name}-${look}.png has ${png.length} bytes, more than ${MOST_BYTES}`)
+  writeFileSync(join(to, `${name}-${look}.png`), png)
+  pictures += 1
+  bytes += png.length
+}
+
+/** The screen as high as what is on it, within bounds; under a dialog as high as a window. */
+async function picture(page, highest) {
+  const { width, height } = page.viewportSize()
+  const isOpen = (await page.getByRole('dialog').count()) > 0
+  const whole = isOpen ? height : await page.evaluate('document.documentElement.scrollHeight')
+  await page.setViewportSize({ width, height: Math.min(highest, Math.max(height, whole)) })
+  await page.evaluate('Promise.all(document.getAnimations().map((it) => it.finished.catch(() => undefined)))')
+  await page.evaluate('new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))')
+  const png = await page.screenshot({ animations: 'disabled', scale: 'css' })
+  await page.setViewportSize({ width, height })
+  return png
 }

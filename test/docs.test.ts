@@ -137,7 +137,8 @@ function linksOf(page: string): Link[] {
   const prose = text(page)
     .replace(/^```.*?^```/gms, '')
     .replace(/`[^`\n]*`/g, '')
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+  const pictures = prose.matchAll(/\b(?:src|srcset)="([^"]+)"/g)
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g), ...pictures]
     .map(([, target]) => target!)
     .filter((target) => !/^[a-z]+:/.test(target))
     .map((target) => {

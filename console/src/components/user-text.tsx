@@ -28,6 +28,12 @@ export function seen(text: string): ReactNode {
   return parts.map((part, n) => <Fragment key={n}>{part}</Fragment>)
 }
 
+/** A sentence of the server's, in which what stands between backticks is a command or a name. */
+export function withCode(text: string): ReactNode {
+  const parts = text.split(/`([^`]+)`/)
+  return parts.map((part, n) => <Fragment key={n}>{n % 2 === 1 ? <code>{seen(part)}</code> : seen(part)}</Fragment>)
+}
+
 function Unseen({ code }: { code: number }) {
   return <span className="user-text-unseen">U+{code.toString(16).toUpperCase().padStart(4, '0')}</span>
 }

@@ -142,7 +142,7 @@ export function DataList<Row extends RowData>(props: DataListProps<Row>) {
                   data-align={columns[n]?.align}
                   data-phone={columns[n]?.onPhone ?? 'line'}
                 >
-                  {columns[n]?.cell(row)}
+                  <div className="data-list-cell">{columns[n]?.cell(row)}</div>
                 </td>
               ))}
             </tr>

@@ -24,24 +24,28 @@ export function Pager({ paging, shown, total, cursor, isPartial = false }: Pager
         {total !== undefined && ` · ${totalText(total)} in all`}
         {isPartial && ' · the search went on for long and stopped: the next page goes on'}
       </span>
-      <Button
-        size="compact-sm"
-        variant="default"
-        leftSection={<Icon name="left" size={13} />}
-        disabled={!paging.hasPrevious}
-        onClick={paging.previous}
-      >
-        Previous
-      </Button>
-      <Button
-        size="compact-sm"
-        variant="default"
-        rightSection={<Icon name="right" size={13} />}
-        disabled={cursor === null}
-        onClick={() => cursor !== null && paging.next(cursor)}
-      >
-        Next
-      </Button>
+      {(paging.hasPrevious || cursor !== null) && (
+        <>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<Icon name="left" size={13} />}
+            disabled={!paging.hasPrevious}
+            onClick={paging.previous}
+          >
+            Previous
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="default"
+            rightSection={<Icon name="right" size={13} />}
+            disabled={cursor === null}
+            onClick={() => cursor !== null && paging.next(cursor)}
+          >
+            Next
+          </Button>
+        </>
+      )}
     </nav>
   )
 }

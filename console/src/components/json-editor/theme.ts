@@ -24,6 +24,8 @@ const look = EditorView.theme({
   '.cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--accent-ground) !important' },
   '.cm-deletedChunk': { backgroundColor: 'var(--bad-ground) !important' },
   '.cm-collapsedLines': { background: 'var(--panel) !important', color: 'var(--ink-2) !important' },
+  // Its own sign is in few fonts.
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"…" !important' },
   '.cm-tooltip': { backgroundColor: 'var(--panel)', color: 'var(--ink)', border: '1px solid var(--line-strong)' },
 })
 

@@ -45,7 +45,7 @@ function optionsOf(room: HTMLElement, series: readonly Series[]): UPlot.Options 
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, most) => [0, Math.max(4, most * 1.1)] } },
     axes: [
-      { ...axis, values: '{HH}:{mm}' },
+      { ...axis, size: 32, values: '{HH}:{mm}' },
       { ...axis, size: 44, values: (_, ticks) => ticks.map((it) => (Number.isInteger(it) ? shortCount(it) : '')) },
     ],
     series: [

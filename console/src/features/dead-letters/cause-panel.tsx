@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { CauseGroup } from '../../api.js'
+import { Facts } from '../../components/facts.js'
+import { Moment } from '../../components/moment.js'
 import { Panel } from '../../components/page.js'
 import { Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
 import { count, spoken } from '../../words.js'
-import { StatusMark } from './causes.js'
+import { StatusMark, Trend } from './causes.js'
 import { groupsQuery } from './queries.js'
 import { type DeadLetterAction, DeadLetterActions, DeadLetterDialog } from './selection-actions.js'
 import { TriageMenu } from './triage-menu.js'
@@ -45,10 +48,7 @@ export function CausePanel({ queue, cause }: { queue: string; cause: string }) {
             </>
           }
         >
-          <div className="detail-text">
-            <StatusMark group={group} /> <UserText>{group.title ?? group.errorClass ?? spoken(group.reason)}</UserText>
-            <TriageSaid triage={group.triage} />
-          </div>
+          <Said group={group} />
         </Panel>
       )}
       {/* Apart from the cause, which is gone when its last row is: the dialog still has to say what was done. */}
@@ -60,6 +60,30 @@ export function CausePanel({ queue, cause }: { queue: string; cause: string }) {
           onClose={() => setOpen(undefined)}
         />
       )}
+    </>
+  )
+}
+
+function Said({ group }: { group: CauseGroup }) {
+  const { title, errorClass, reason, kind, trend, firstAt, lastAt, triage } = group
+  return (
+    <>
+      <div className="cause-said">
+        <p>
+          <UserText>{title ?? errorClass ?? spoken(reason)}</UserText>
+        </p>
+        <TriageSaid triage={triage} />
+      </div>
+      <Facts
+        facts={[
+          { label: 'Stands', value: <StatusMark group={group} /> },
+          { label: 'Kind', value: <UserText>{kind}</UserText> },
+          { label: 'Reason', value: <UserText>{spoken(reason)}</UserText> },
+          { label: 'Last 24 h', value: <Trend trend={trend} /> },
+          { label: 'First', value: <Moment at={firstAt} /> },
+          { label: 'Last', value: <Moment at={lastAt} /> },
+        ]}
+      />
     </>
   )
 }

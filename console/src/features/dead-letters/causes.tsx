@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<CauseGroup>[] = [
     id: 'trend',
     header: 'Last 24 h',
     width: '120px',
-    cell: ({ trend }) => <Sparkline values={trend} label={trendLabel(trend)} />,
+    cell: ({ trend }) => <Trend trend={trend} />,
   },
   { id: 'first', header: 'First', width: '104px', onPhone: 'hidden', cell: ({ firstAt }) => <Moment at={firstAt} /> },
   { id: 'last', header: 'Last', width: '104px', cell: ({ lastAt }) => <Moment at={lastAt} /> },
@@ -54,7 +54,7 @@ function CauseCell({ group: { queue, cause, kind, reason, errorClass, title } }:
       </Link>
       <div className="cause-where">
         <UserText>{kind}</UserText> in <UserText>{queue}</UserText>
-        {title !== null && errorClass !== null && (
+        {errorClass !== null && title?.startsWith(errorClass) === false && (
           <>
             {' · '}
             <UserText>{errorClass}</UserText>
@@ -87,7 +87,13 @@ export function StatusMark({ group: { status, unreviewed } }: { group: CauseGrou
   )
 }
 
-function trendLabel(trend: readonly number[]): string {
+/** Arrivals of the last 24 hours, hour by hour. */
+export function Trend({ trend }: { trend: readonly number[] }) {
   const all = trend.reduce((sum, it) => sum + it, 0)
-  return `${counted(all, 'arrival')} in the last 24 hours, ${count(trend.at(-1) ?? 0)} in the current one`
+  return (
+    <Sparkline
+      values={trend}
+      label={`${counted(all, 'arrival')} in the last 24 hours, ${count(trend.at(-1) ?? 0)} in the current one`}
+    />
+  )
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Loading, Problem } from '../../components/states.js'
-import { seen } from '../../components/user-text.js'
+import { withCode } from '../../components/user-text.js'
 import { whyQuery } from './queries.js'
 import './why.css'
 
@@ -12,13 +12,13 @@ export function Why({ id }: { id: string }) {
   const { summary, because, wouldRun } = data
   return (
     <div className="why">
-      <p className="why-summary">{seen(summary)}</p>
+      <p className="why-summary">{withCode(summary)}</p>
       {because.length > 0 && (
         <>
           <h3>What keeps it there</h3>
           <ul>
             {because.map(({ code, message }) => (
-              <li key={code}>{seen(message)}</li>
+              <li key={code}>{withCode(message)}</li>
             ))}
           </ul>
         </>
@@ -28,7 +28,7 @@ export function Why({ id }: { id: string }) {
           <h3>What would let it run</h3>
           <ul>
             {wouldRun.map((it) => (
-              <li key={it}>{seen(it)}</li>
+              <li key={it}>{withCode(it)}</li>
             ))}
           </ul>
         </>
