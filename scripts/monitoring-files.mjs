@@ -169,6 +169,14 @@ const PANELS = [
       (m) => `max by (queue, reason) (rate(${m('spillway_jobs_removed_total')}${OF_QUEUE}[5m]))`,
     ],
   ],
+  [
+    'Removed by retention',
+    'ops',
+    [
+      '{{queue}} {{reason}}',
+      (m) => `max by (queue, reason) (rate(${m('spillway_retention_removed_total')}${OF_QUEUE}[5m]))`,
+    ],
+  ],
 ]
 
 function alerts(named) {

@@ -249,7 +249,7 @@ export type { DecodingOptions } from './client/decoding.js'
 export type { Doctor, Finding } from './client/doctor.js'
 export type { Duties } from './client/duties.js'
 export type { EventOptions, Events, ListEventsOptions, SubscribeOptions } from './client/events.js'
-export type { FlowOptions } from './client/filters.js'
+export type { FlowOptions, SpanOptions } from './client/filters.js'
 export type { ImportedLine, ImportOptions, ImportReport } from './client/import.js'
 export type { CheckedEdit, CloneOptions, EditPayloadOptions, Jobs, PurgeOptions } from './client/jobs.js'
 export type { Listing, ListOptions } from './client/listing.js'
@@ -354,6 +354,7 @@ export type {
   QueueActivity,
   RegisteredWorker,
   Released,
+  RemovedJobs,
   SchemaStatus,
   StoredDuty,
   StoredQueue,

@@ -81,6 +81,7 @@ const VERBS = {
   'queues pause': verb('pauseQueue', 'queues.pause'),
   'queues resume': verb('resumeQueue', 'queues.resume'),
   'queues unserved': verb('unservedKinds', 'queues.unserved'),
+  'queues removed': verb('removedJobs', 'queues.removed'),
   'workers list': verb('listWorkers', 'workers.list'),
   'duties list': verb('listDuties', 'duties.list'),
   'duties pause': verb('pauseDuty', 'duties.pause'),

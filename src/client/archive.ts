@@ -1,4 +1,5 @@
 import { SpillwayError, shown } from '../job/errors.js'
+import { isMoment } from '../job/moment.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
 import type { Acted, Archiving, ColdFilter, ColdJob, ColdMonth, Pruned, Store } from '../store/store.js'
 import { type ActOptions, actOf, checkJobId, isJobId } from './act.js'
@@ -91,7 +92,7 @@ function checkColdFilter(filter: ColdFilter): ColdFilter {
   const named = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as ColdFilter
   for (const [key, value] of Object.entries(named)) {
     if (TEXTS.has(key) && typeof value === 'string' && value !== '') continue
-    if (TIMES.has(key) && value instanceof Date && !Number.isNaN(value.getTime())) continue
+    if (TIMES.has(key) && isMoment(value)) continue
     const known = [...TEXTS, ...TIMES].join(', ')
     throw new SpillwayError('invalid_option', `cannot list the archive by ${key} ${shown(value)}: known are ${known}`)
   }

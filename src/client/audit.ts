@@ -1,4 +1,5 @@
 import { SpillwayError } from '../job/errors.js'
+import { isMoment } from '../job/moment.js'
 import type { AuditEntry, AuditFilter, Store } from '../store/store.js'
 import { type ActOptions, actOf } from './act.js'
 import { Listing, type ListOptions } from './listing.js'
@@ -29,7 +30,7 @@ export class Audit {
     for (const [key, value] of Object.entries(named)) {
       const isFine =
         key === 'since'
-          ? value instanceof Date && !Number.isNaN(value.getTime())
+          ? isMoment(value)
           : (key === 'action' || key === 'actor') && typeof value === 'string' && value !== ''
       if (!isFine) {
         throw new SpillwayError(

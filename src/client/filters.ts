@@ -1,8 +1,9 @@
 import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError } from '../job/errors.js'
+import { isMoment } from '../job/moment.js'
 import { checkSelector } from '../job/selector.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
-import type { CauseFilter, DlqFilter, FlowFilter, GroupFilter, JobFilter } from '../store/store.js'
+import type { CauseFilter, DlqFilter, FlowFilter, GroupFilter, JobFilter, RemovedFilter } from '../store/store.js'
 import { isJobId } from './act.js'
 
 /** The filter without what was left open. @throws `invalid_option` for unknown states, unknown keys and empty texts. */
@@ -31,7 +32,7 @@ export function checkJobFilter(filter: JobFilter): JobFilter {
 export function checkDlqFilter(filter: DlqFilter): DlqFilter {
   const { beforeId, beforeDlqAt, ...selector } = withoutUndefined(filter)
   if (beforeId !== undefined && !isJobId(beforeId)) throw refused('beforeId', beforeId, 'the id of a job is accepted')
-  if (beforeDlqAt !== undefined && !(beforeDlqAt instanceof Date && !Number.isNaN(beforeDlqAt.getTime()))) {
+  if (beforeDlqAt !== undefined && !isMoment(beforeDlqAt)) {
     throw refused('beforeDlqAt', beforeDlqAt, 'a Date is accepted')
   }
   const { all: _, ...checked } = checkSelector({ ...selector, all: true })
@@ -65,28 +66,37 @@ export function checkCauseFilter(filter: CauseFilter): CauseFilter {
   return named
 }
 
-export interface FlowOptions {
+/** Which past is told of. */
+export interface SpanOptions {
   readonly queue?: string | undefined
-  /** A time, or how long before now. Default: 24 h. */
+  /** A time, or how long before now, up to 90 days. Default: 24 h. */
   readonly since?: Date | Duration | undefined
+}
+
+export interface FlowOptions extends SpanOptions {
   /** Default: `hour`. */
   readonly by?: 'minute' | 'hour' | undefined
 }
 
-const LONGEST_FLOW_MS = 90 * 86_400_000
+const LONGEST_SPAN_MS = 90 * 86_400_000
+
+/** @throws as {@link checkSpan} */
+export function checkFlowFilter({ by = 'hour', ...span }: FlowOptions, now: Date): FlowFilter {
+  if (by !== 'minute' && by !== 'hour') throw refused('by', by, 'minute or hour is accepted')
+  return { ...checkSpan(span, now, 'queue, since, by'), by }
+}
 
 /** @throws `invalid_option` for unknown keys, empty texts, and more than 90 days. */
-export function checkFlowFilter(options: FlowOptions, now: Date): FlowFilter {
-  const { queue, since = 86_400_000, by = 'hour', ...unknown } = options
+export function checkSpan(options: SpanOptions, now: Date, known = 'queue, since'): RemovedFilter {
+  const { queue, since = 86_400_000, ...unknown } = options
   const [key] = Object.keys(unknown)
-  if (key !== undefined) throw refused(key, '', 'it is unknown; known are queue, since, by')
+  if (key !== undefined) throw refused(key, '', `it is unknown; known are ${known}`)
   if (queue !== undefined && (typeof queue !== 'string' || queue === ''))
     throw refused('queue', queue, 'a text that is not empty is accepted')
-  if (by !== 'minute' && by !== 'hour') throw refused('by', by, 'minute or hour is accepted')
   const from = since instanceof Date ? since : new Date(now.getTime() - parseDuration(since, 'since'))
-  if (!(now.getTime() - from.getTime() <= LONGEST_FLOW_MS))
+  if (!isMoment(from) || now.getTime() - from.getTime() > LONGEST_SPAN_MS)
     throw refused('since', since, 'a Date of the last 90 days is accepted')
-  return { since: from, by, ...(queue === undefined ? {} : { queue }) }
+  return { since: from, ...(queue === undefined ? {} : { queue }) }
 }
 
 /** Reasons under the names that other documents of the field use. */

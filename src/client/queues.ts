@@ -1,8 +1,9 @@
 import type { Duration } from '../job/duration.js'
 import { checkText } from '../job/payload.js'
 import { checkPolicyPatch, type QueuePolicyPatch, type Retention } from '../job/policy.js'
-import type { Store, StoredQueue, UnservedKind } from '../store/store.js'
+import type { RemovedJobs, Store, StoredQueue, UnservedKind } from '../store/store.js'
 import { type ActOptions, actOf } from './act.js'
+import { checkSpan, type SpanOptions } from './filters.js'
 
 /** What {@link Queues.set} takes: any part of a policy, with durations in ms or as `'30d'`, and null for no limit. */
 export interface PolicyInput extends Omit<QueuePolicyPatch, 'retention' | 'crashWindowMs' | 'noHandlerAfterMs'> {
@@ -22,7 +23,7 @@ export class Queues {
   constructor(
     private readonly store: Pick<
       Store,
-      'getQueue' | 'listQueues' | 'setQueue' | 'pauseQueue' | 'resumeQueue' | 'unservedKinds'
+      'getQueue' | 'listQueues' | 'setQueue' | 'pauseQueue' | 'resumeQueue' | 'unservedKinds' | 'removedJobs'
     >,
     private readonly actor: string,
   ) {}
@@ -43,6 +44,20 @@ export class Queues {
    */
   async unserved(): Promise<readonly UnservedKind[]> {
     return this.store.unservedKinds()
+  }
+
+  /**
+   * How many jobs have left for good, by queue, by how (retention, a cap, a month of the archive, a purge) and by the state
+   * or the reason of death they were kept under. Default: in the last 24 hours. Reaches back 90 days.
+   *
+   * @returns nothing for a queue that nothing left. What went to the cold archive had expired.
+   * @throws `invalid_option`
+   *
+   * @example
+   * for (const { why, reason, count } of await spillway.queues.removed({ queue: 'billing', since: '7d' })) console.log(why, reason, count)
+   */
+  async removed(options: SpanOptions = {}): Promise<readonly RemovedJobs[]> {
+    return this.store.removedJobs(checkSpan(options, new Date()))
   }
 
   /**

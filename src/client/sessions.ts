@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { ApiSession, NewSession, Store } from '../store/store.js'
+import type { ApiSession, NewSession, SignedFrom, Store } from '../store/store.js'
 
 /** What a session is opened with: a token's id, or what a JWT said and until when. */
 export type SessionOf = NewSession['of']
@@ -19,13 +19,13 @@ export class Sessions {
 
   /**
    * Opens a session of a token (by its id), or of somebody an identity provider has vouched for until some time. It ends
-   * with the token, or in 12 hours.
+   * with the token, or in 12 hours. The audit row `sign_in` is of the same transaction.
    *
    * @returns undefined where the token is not valid (any more).
    */
-  async open(of: SessionOf): Promise<OpenedSession | undefined> {
+  async open(of: SessionOf, from: SignedFrom = {}): Promise<OpenedSession | undefined> {
     const secret = randomBytes(32).toString('base64url')
-    const expiresAt = await this.store.openSession({ hash: hashOf(secret), of, ttlMs: LONGEST_MS })
+    const expiresAt = await this.store.openSession({ hash: hashOf(secret), of, ttlMs: LONGEST_MS }, from)
     return expiresAt && { secret, expiresAt }
   }
 
@@ -34,9 +34,9 @@ export class Sessions {
     return SHAPE.test(secret) ? this.store.validSession(hashOf(secret)) : undefined
   }
 
-  /** Ends the session of a secret, from the next request on. */
-  async end(secret: string): Promise<void> {
-    if (SHAPE.test(secret)) await this.store.endSession(hashOf(secret))
+  /** Ends the session of a secret, from the next request on; the audit row `sign_out` is of the same transaction. */
+  async end(secret: string, from: SignedFrom = {}): Promise<void> {
+    if (SHAPE.test(secret)) await this.store.endSession(hashOf(secret), from)
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from '../job/duration.js'
 import { SpillwayError, shown } from '../job/errors.js'
+import { isMoment } from '../job/moment.js'
 import { checkText } from '../job/payload.js'
 import type { TriageTarget } from '../store/store.js'
 import { type ActOptions, checkJobId } from './act.js'
@@ -60,7 +61,7 @@ export function checkNote<T extends string | null>(text: T, what = 'note'): T {
 export function untilOf(until: Date | Duration | null, now: Date): Date | null {
   if (until === null) return null
   const time = until instanceof Date ? until : new Date(now.getTime() + parseDuration(until, 'until'))
-  if (time > now) return time
+  if (isMoment(time) && time > now) return time
   throw new SpillwayError(
     'invalid_option',
     `cannot mute until ${String(until)}: a time to come is accepted, or null to end it`,

@@ -16,6 +16,11 @@ export function json(value: unknown, status = 200): Response {
   return new Response(wireJson(toWire(value)), { status, headers: JSON_TYPE })
 }
 
+/** A document whose keys are not ours, such as OpenAPI's, as JSON. */
+export function verbatim(document: object): Response {
+  return new Response(JSON.stringify(document), { headers: JSON_TYPE })
+}
+
 /** What a handler answered, as its route says. */
 export interface Written {
   readonly status: number
@@ -42,6 +47,9 @@ export function finished(request: Request, response: Response, requestId: string
   if (!headers.has('content-security-policy')) headers.set('content-security-policy', NOTHING)
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
   headers.set('x-request-id', requestId)
-  const body = request.method === 'HEAD' ? null : response.body
+  const isHead = request.method === 'HEAD'
+  // A stream that nobody reads would go on for as long as one lasts.
+  if (isHead) void response.body?.cancel().catch(() => undefined)
+  const body = isHead ? null : response.body
   return new Response(body, { status: response.status, headers })
 }

@@ -3,7 +3,7 @@ import type { Client } from '../client/client.js'
 import { SpillwayError } from '../job/errors.js'
 import { masker } from '../job/mask.js'
 import type { Right } from '../job/rights.js'
-import { finished, JSON_TYPE, json, written } from './answering.js'
+import { finished, JSON_TYPE, json, verbatim, written } from './answering.js'
 import { Authentication } from './auth/authentication.js'
 import { type Place, placeOf } from './auth/place.js'
 import { type Call, need, type Principal } from './call.js'
@@ -90,7 +90,7 @@ export class Api {
     if (isWhole && (inside === '/openapi.json' || inside === '/docs' || inside === '/')) {
       onlyGet(request)
       if (this.authentication.isOpen) await this.authentication.principalOf(request, url, from)
-      return inside === '/openapi.json' ? json(openapi(this.version, base)) : docsPage(this.version, base)
+      return inside === '/openapi.json' ? verbatim(openapi(this.version, base)) : docsPage(this.version, base)
     }
     const matched = this.router.find(request.method, inside)
     seen.route = matched.route.path
@@ -101,7 +101,10 @@ export class Api {
 
   /** Health and metrics, for machines that watch machines. */
   private async atRoot(request: Request, url: URL, path: string, place: Place): Promise<Response> {
-    if (path === '/healthz' || path === '/readyz' || path === '/metrics') onlyGet(request)
+    if (path === '/healthz' || path === '/readyz' || path === '/metrics') {
+      onlyGet(request)
+      if (this.authentication.isOpen) await this.authentication.principalOf(request, url, place)
+    }
     switch (path) {
       case '/healthz':
         return json({ status: 'ok', version: this.version })
@@ -180,8 +183,8 @@ export class Api {
         masks: this.options.masks ?? [],
       },
       door: {
-        signIn: (token) => this.authentication.signIn(request, token, from),
-        signOut: () => this.authentication.signOut(request, from),
+        signIn: (token) => this.authentication.signIn(request, token, from, requestId),
+        signOut: () => this.authentication.signOut(request, from, requestId),
       },
       once: (what, ask) => this.reads.once(what, ask),
     })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isMoment } from '../job/moment.js'
 import { isStorable } from '../job/text.js'
 
 /** Schemas of what callers send. Unknown keys are refused everywhere; nothing sent is ever ignored. */
@@ -18,6 +19,7 @@ export const jobId = z.string().regex(/^\d{1,19}$/, { error: 'an id is a decimal
 /** A moment, as ISO text with its offset. */
 export const time = z.iso
   .datetime({ offset: true, error: 'a time as 2030-01-31T12:00:00Z is accepted' })
+  .refine((it) => isMoment(new Date(it)), { error: 'a time of the years 1 to 9999 is accepted' })
   .transform((it) => new Date(it))
 export const DURATION = /^(\d{1,15}(\.\d{1,15})?(ms|[smhd]))+$/
 /** Milliseconds, or a text such as `5m`. */

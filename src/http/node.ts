@@ -50,6 +50,8 @@ function webRequest(request: NodeRequest, signal: AbortSignal): Request | undefi
       for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) given.append(name, one)
     }
     const hasBody = method !== 'GET' && method !== 'HEAD'
+    // Whoever has read it has decompressed it, too.
+    if (request.rawBody !== undefined || wasRead(request)) given.delete('content-encoding')
     const init = { method, headers: given, signal, ...(hasBody ? bodyOf(request) : {}) }
     return new Request(url, init as RequestInit)
   } catch {
@@ -73,13 +75,16 @@ function urlOf({ url = '/', originalUrl = url, headers, socket }: NodeRequest): 
 /** The body as it comes; where somebody has read it before us, what they kept of it. */
 function bodyOf(request: NodeRequest): object {
   if (request.rawBody !== undefined) return { body: request.rawBody }
-  const wasRead = request.readableEnded || request.readableDidRead
-  if (!wasRead) return { body: Readable.toWeb(request) as unknown, duplex: 'half' }
+  if (!wasRead(request)) return { body: Readable.toWeb(request) as unknown, duplex: 'half' }
   if (request.body === undefined || request.body === null) return {}
   if (typeof request.body === 'string' || request.body instanceof Uint8Array) return { body: request.body }
   // express.json() makes {} of no body at all.
   if (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined) return {}
   return { body: JSON.stringify(request.body) }
+}
+
+function wasRead({ readableEnded, readableDidRead }: NodeRequest): boolean {
+  return readableEnded || readableDidRead
 }
 
 async function written(answer: Response, response: ServerResponse): Promise<void> {

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import { type ErrorCode, SpillwayError } from '../job/errors.js'
 import { decodePayload } from '../job/payload.js'
-import { RequestRefusedError } from './problem.js'
+import { MAX_NESTING } from '../job/write-json.js'
+import { RefusedWithHeaders, RequestRefusedError } from './problem.js'
 import type { Route } from './route.js'
 
 /** Largest body, in bytes, of one request. Lines of an import may be more. */
@@ -67,6 +68,7 @@ async function bodyText(request: Request, limit: number): Promise<string> {
 async function* chunks(request: Request, limit: number): AsyncGenerator<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
   if (request.body === null) return
+  checkCoding(request)
   let size = 0
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
@@ -91,8 +93,23 @@ function queryOf(url: URL): Record<string, string> {
 
 function parsed(text: string): unknown {
   const read = decodePayload(text, { bigint: true })
-  if (read.ok) return read.value
+  if (read.ok && !isDeeper(read.value, text, MAX_NESTING + ABOVE_PAYLOAD)) return read.value
+  if (read.ok) throw refused('invalid_option', `cannot read the body: it is nested deeper than ${MAX_NESTING}`, [])
   throw refused('invalid_option', `cannot read the body: ${read.message.replace('the payload ', 'it ')}`, [])
+}
+
+/** How deep a payload may lie in a body. */
+const ABOVE_PAYLOAD = 10
+
+/** Looked at level by level: what walks a value by calling itself runs out of stack on the other ones. */
+function isDeeper(value: unknown, text: string, most: number): boolean {
+  if (text.length < 2 * most) return false
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true
+    level = level.flatMap((it) => (typeof it === 'object' && it !== null ? (Object.values(it) as unknown[]) : []))
+  }
+  return false
 }
 
 function checked(schema: z.ZodType | undefined, value: unknown, part: 'query' | 'body', isEmptyOnly: boolean): unknown {
@@ -133,8 +150,20 @@ function placesOf(issue: Issue): { path: string; message: string }[] {
 
 function checkJsonType(request: Request): void {
   const type = mediaType(request)
-  if (type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type)) return
-  throw unsupported(type, 'application/json')
+  const isJson = type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type)
+  if (!isJson) throw unsupported(type, 'application/json')
+  const [, charset = 'utf-8'] = CHARSET.exec(request.headers.get('content-type') ?? '') ?? []
+  if (!/^(utf-?8|us-ascii)$/i.test(charset)) throw unsupported(`${type} in ${charset}`, 'application/json in UTF-8')
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]+)/i
+
+/** @throws `unsupported_media_type` for a body that is compressed, which would be read as no JSON. */
+function checkCoding({ headers }: Request): void {
+  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  if (coding === '' || coding === 'identity') return
+  const said = `cannot read a body that is encoded as ${coding.slice(0, 60)}: send it as it is`
+  throw new RefusedWithHeaders('unsupported_media_type', said, { 'accept-encoding': 'identity' })
 }
 
 function mediaType(request: Request): string {

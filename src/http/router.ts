@@ -1,4 +1,5 @@
 import { SpillwayError } from '../job/errors.js'
+import { isStorable } from '../job/text.js'
 import type { RouteName } from './contract.js'
 import { RefusedWithHeaders } from './problem.js'
 import { type Method, pathNames, type Route } from './route.js'
@@ -61,11 +62,17 @@ function shapeOf(path: string): RegExp {
 }
 
 function decoded(part: string): string {
+  const text = unescaped(part)
+  if (text !== undefined && isStorable(text)) return text
+  throw notThere(part)
+}
+
+function unescaped(part: string): string | undefined {
   try {
     return decodeURIComponent(part)
   } catch {
     // Half an escape is no name of anything.
-    throw notThere(part)
+    return undefined
   }
 }
 

@@ -1,4 +1,5 @@
 import { SpillwayError, shown } from './errors.js'
+import { isMoment } from './moment.js'
 import { isJobState, type JobState } from './states.js'
 
 /** Which jobs an action is about. What is named narrows; nothing named is refused, never everything. */
@@ -116,7 +117,7 @@ function time(value: unknown, key: string): Date {
       : typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value)
         ? new Date(value)
         : undefined
-  if (date === undefined || Number.isNaN(date.getTime())) throw refused(key, value, 'a time as 2030-01-31T12:00:00Z')
+  if (!isMoment(date)) throw refused(key, value, 'a time as 2030-01-31T12:00:00Z')
   return date
 }
 

@@ -40,6 +40,11 @@ export const METRICS = {
     'Dead letters that retention deletes within 3 days, counted up to 10,000; absent where there is none',
   ),
   spillway_jobs_removed_total: counter('store', ['queue', 'reason'], 'Jobs that left the store for good, by why'),
+  spillway_retention_removed_total: counter(
+    'store',
+    ['queue', 'reason'],
+    'Jobs that retention removed, by the state they were in or why they had died; evicted: above a cap; pruned: with a month of the cold archive',
+  ),
 
   spillway_jobs: gauge(
     'store',

@@ -21,6 +21,8 @@ export function storeSamples(measures: Measures): Samples {
     else if (what === 'departed') put('spillway_dlq_departures_total', n, { queue, kind, reason })
     else if (what === 'gone' || what === 'expired')
       put('spillway_jobs_removed_total', n, { queue, reason: whyGone(what, reason) })
+    if (what === 'expired') put('spillway_retention_removed_total', n, { queue, reason: wasKeptAs(reason) })
+    else if (what === 'pruned') put('spillway_retention_removed_total', n, { queue, reason: what })
   }
   for (const { queue, depth, unreviewed, oldestSeconds } of measures.dlq) {
     put('spillway_dlq_depth', depth, { queue })
@@ -66,4 +68,11 @@ function whyGone(what: string, reason: string): string {
   return GONE.has(reason) ? reason : 'given_up'
 }
 
+function wasKeptAs(reason: string): string {
+  return KEPT.has(reason) ? reason : reasonOf(reason)
+}
+
+const KEPT: ReadonlySet<string> = new Set([
+  ...['completed', 'failed', 'cancelled', 'discarded', 'quarantined', 'undecodable', 'evicted'],
+])
 const GONE: ReadonlySet<string> = new Set(['completed', 'cancelled', 'revoked', 'purged', 'expired'])

@@ -129,6 +129,27 @@ describeStore('spillway for years', ({ store, given, url, clock }) => {
     expect(pruned.document).toEqual({ month: items[0]!.month, rows: 1 })
   })
 
+  it('says how many left for good, by how and why', async () => {
+    const old = { dlqAt: ago(31 * DAY), retainFrom: ago(31 * DAY) }
+    await given.jobs(2, { state: 'archived', queue: 'billing', dlqReason: 'skipped', ...old })
+    const { id } = await given.job({ state: 'completed', queue: 'mail' })
+    await store.retain(1_000)
+    await spillway('jobs', 'purge', id)
+
+    const all = await spillway.json('queues', 'removed')
+    const table = await spillway('queues', 'removed', '--queue', 'billing', '--since', '1h')
+    const none = await spillway('queues', 'removed', '--queue', 'other')
+
+    expect(all.document).toEqual({
+      items: [
+        { queue: 'billing', why: 'expired', reason: 'skipped', count: 2 },
+        { queue: 'mail', why: 'purged', reason: 'purged', count: 1 },
+      ],
+    })
+    expect(table.stdout).toMatch(/^QUEUE +WHY +REASON +JOBS\nbilling +expired +skipped +2\n/)
+    expect(none.stdout).toBe('none has left\n')
+  })
+
   it('says what leaves soon, and what is nearly full', async () => {
     await store.setQueue('billing', { dlqMaxRows: 1 }, { actor: 'test' })
     await given.job({ state: 'archived', queue: 'billing', dlqAt: ago(25 * DAY), retainFrom: ago(25 * DAY) })

@@ -129,8 +129,10 @@ describeStore('events over HTTP', ({ store, given }) => {
     expect(deaths.map(({ data }) => data.job_id)).toEqual([...missed, last])
     expect(deaths.map(({ id }) => Number(id))).toEqual(deaths.map(({ data }) => Number(data.position)))
     expect(JSON.stringify(deaths)).not.toContain('precious')
-    const bad = await open(new Request('http://127.0.0.1/api/v1/events', { headers: { 'last-event-id': 'x' } }))
-    expect(bad.status).toBe(422)
+    for (const id of ['x', '-1', '9'.repeat(19), '9'.repeat(30)]) {
+      const bad = await open(new Request('http://127.0.0.1/api/v1/events', { headers: { 'last-event-id': id } }))
+      expect(bad.status, id).toBe(422)
+    }
   })
 
   it('can be read from the log, page by page', async () => {
@@ -150,6 +152,26 @@ describeStore('events over HTTP', ({ store, given }) => {
     expect(rest.items.at(-1)).toMatchObject({ queue: 'p' })
     expect((await read('queue=p')).items).toMatchObject([{ queue: 'p' }])
     expect((await read('type=quarantined')).items).toEqual([])
+  })
+
+  it('are watched for by nobody where only their headers are asked for', async () => {
+    const watching = { begun: 0, ended: 0 }
+    const listening = new Client({
+      store: {
+        ...store,
+        listen: async (heard) => {
+          watching.begun++
+          const own = await store.listen(heard)
+          return { ...own, close: () => own.close().finally(() => watching.ended++) }
+        },
+      },
+    })
+    const handler = createHandler({ spillway: listening, access: 'open' })
+
+    const head = await handler(new Request('http://127.0.0.1/api/v1/events', { method: 'HEAD' }))
+
+    expect([head.status, head.headers.get('content-type'), head.body]).toEqual([200, 'text/event-stream', null])
+    await expect.poll(() => watching, { timeout: 10_000 }).toEqual({ begun: 1, ended: 1 })
   })
 
   it('end when the server stops', async () => {

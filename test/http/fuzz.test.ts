@@ -81,7 +81,9 @@ describeStore(
           expect(answer.status, told).toBeLessThan(500)
           const now = await everything()
           if (answer.status >= 400) {
-            expect(now, `changed by a refused request: ${told}`).toBe(before)
+            // Who is not let in is written down, and nothing else happens.
+            const kept = (all: string) => (operation.id === 'signIn' ? all.replace(/audit_log\S+/, '') : all)
+            expect(kept(now), `changed by a refused request: ${told}`).toBe(kept(before))
             expect(answer.headers.get('content-type'), told).toBe('application/problem+json')
             expect(answer.body, told).toMatchObject({
               status: answer.status,

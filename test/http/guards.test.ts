@@ -69,6 +69,31 @@ describeStore('the way in', ({ store, given, db }) => {
     expect(await api(line)).toMatchObject({ status: 422, body: { code: 'invalid_option' } })
   })
 
+  it.each(['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01', '2026-02-30T00:00:00Z'])(
+    'refuses the time %s, which no store can hold, wherever one is taken',
+    async (at) => {
+      const { id } = await given.job({ state: 'archived', queue: 'q', cause: 'c' })
+
+      for (const path of [
+        ...['/dlq?since=', '/dlq?until=', '/dlq?before_dlq_at=', '/archive?since=', '/archive?until=', '/audit?since='],
+        ...['/dlq/history?since=', '/removed?since='],
+      ]) {
+        expect(await api(`GET ${path}${encodeURIComponent(at)}`), path).toMatchObject({ status: 422 })
+      }
+      for (const [line, body] of [
+        ['POST /jobs', { kind: 'k', run_at: at }],
+        ['POST /jobs', { kind: 'k', deadline: at }],
+        [`POST /dlq/${id}/retry`, { run_at: at }],
+        [`POST /dlq/${id}/mute`, { until: at }],
+        ['POST /dlq/bulk-retry', { selector: { since: at } }],
+        ['POST /dlq/export', { until: at }],
+      ] as const) {
+        expect(await api(line, { body }), line).toMatchObject({ status: 422 })
+      }
+      expect(await store.getJob(id)).toMatchObject({ state: 'archived' })
+    },
+  )
+
   it('takes ids that are digits only', async () => {
     for (const path of [
       '/jobs/x',
@@ -83,6 +108,18 @@ describeStore('the way in', ({ store, given, db }) => {
     expect((await api(`GET /jobs/${'9'.repeat(19)}`)).body.code).toBe('not_found')
     expect((await api('GET /dlq/../jobs')).status).toBe(200)
   })
+
+  it.each(ROUTE_NAMES.filter((name) => /\{(?!id)/.test(CONTRACT[name].path)))(
+    'finds nothing for %s under a name that no store can hold',
+    async (name) => {
+      for (const other of ['%00', 'a%00b', '%ED%A0%80', '%E0%A4', '%']) {
+        expect(await api(lineOf(name, '1', other), { key: 'k' }), other).toMatchObject({
+          status: 404,
+          body: { code: 'route_not_found' },
+        })
+      }
+    },
+  )
 
   it('refuses bodies that are too large, of another type, or no JSON', async () => {
     const line = 'POST /jobs'
@@ -103,6 +140,46 @@ describeStore('the way in', ({ store, given, db }) => {
       code: 'payload_refused',
       path: 'a[0]',
     })
+    expect((await api('GET /jobs')).body.items).toEqual([])
+  })
+
+  it('refuses bodies that are compressed, or in another alphabet, and says so', async () => {
+    const body = '{"kind":"k"}'
+    const type = (charset: string) => ({ 'content-type': `application/json; charset=${charset}` })
+
+    const packed = await api('POST /jobs', { body, headers: { 'content-encoding': 'gzip' } })
+    const other = await api('POST /jobs', { body, headers: type('utf-16le') })
+
+    expect(packed).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
+    expect(packed.headers.get('accept-encoding')).toBe('identity')
+    expect(other).toMatchObject({ status: 415, body: { detail: expect.stringContaining('UTF-8') } })
+    expect((await api('GET /jobs')).body.items).toEqual([])
+    for (const charset of ['utf-8', '"UTF-8"', 'utf8']) {
+      expect((await api('POST /jobs', { body, headers: type(charset) })).status, charset).toBe(201)
+    }
+  })
+
+  it.each([
+    ['POST /jobs', (deep: string) => `{"kind":"k","payload":${deep}}`],
+    ['POST /jobs', (deep: string) => `{"kind":"k","metadata":${deep}}`],
+    [
+      'POST /jobs/bulk',
+      (deep: string) => `{"action":"retry","selector":{"ids":["1"]},"overrides":{"payload":${deep}}}`,
+    ],
+    ['POST /jobs/bulk', (deep: string) => `{"action":"retry","selector":${deep}}`],
+    ['PUT /jobs/1/payload', (deep: string) => `{"payload":${deep}}`],
+    ['PATCH /queues/q', (deep: string) => `{"retention":${deep}}`],
+  ])('refuses what is nested a hundred thousand deep for %s, with a key too', async (line, body) => {
+    const lists = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const objects = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+
+    for (const deep of [lists, objects]) {
+      for (const key of ['k', undefined]) {
+        const answer = await api(line, { body: body(deep), ...(key && { key }) })
+        expect(answer.status, answer.text).toBeGreaterThanOrEqual(422)
+        expect(answer.status, answer.text).toBeLessThan(500)
+      }
+    }
     expect((await api('GET /jobs')).body.items).toEqual([])
   })
 

@@ -69,6 +69,9 @@ describeStore('a JWT of an identity provider', ({ store, clock }) => {
     expect(await begun.json()).toMatchObject({ signed_in: true, actor: 'ann', role: 'viewer', queues: ['q'] })
     expect(await ask()).toMatchObject({ signed_in: true, actor: 'ann', rights: ['read'], queues: ['q'] })
     expect(cookie).not.toContain(token)
+    expect((await new Client({ store }).audit.list({ action: 'sign_in' })).items).toMatchObject([
+      { actor: 'ann', target: { name: 'ann' } },
+    ])
     await clock.advance('11m')
     expect(await ask()).toMatchObject({ signed_in: false, rights: [] })
   })

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Client } from '../../src/client/client.js'
@@ -60,7 +61,7 @@ describeStore('mounted in', ({ store }) => {
     },
   }
 
-  describe.each(Object.entries(MOUNTS))('%s', (_, mount) => {
+  describe.each(Object.entries(MOUNTS))('%s', (name, mount) => {
     const start = async () => {
       const mounted = await mount()
       open.push(mounted)
@@ -99,6 +100,16 @@ describeStore('mounted in', ({ store }) => {
       expect(document.servers).toEqual([{ url: `${at}/api/v1` }])
       expect((await ask('/healthz')).status).toBe(200)
       if (at !== '') expect(await (await fetch(url)).text()).toBe('the application')
+    })
+
+    it('takes compressed bodies where the application has unpacked them, and else says that it does not', async () => {
+      const { ask } = await start()
+      const headers = { ...json, 'content-encoding': 'gzip' }
+
+      const made = await ask('/api/v1/jobs', { method: 'POST', headers, body: gzipSync('{"kind":"k","payload":[1]}') })
+
+      const isUnpacked = name.includes('express.json()')
+      expect(made.status).toBe(isUnpacked ? 201 : 415)
     })
 
     it('streams lines out and in', async () => {

@@ -80,7 +80,8 @@ describeStore('the documents', ({ store }) => {
     const page = await api('GET /api/docs')
 
     expect(status).toBe(200)
-    expect(body.openapi).toBe('3.1.0')
+    // Word for word: what the generator and the linter have seen is what everybody gets.
+    expect({ ...body, info: { ...body.info, version: '0.0.0' } }).toEqual(document)
     expect(page.headers.get('content-type')).toMatch(/^text\/html/)
     expect(page.headers.get('content-security-policy')).not.toContain('unsafe-inline')
     expect(page.text).not.toContain('<script')

@@ -25,10 +25,12 @@ describeStore('a server that is open on this machine', ({ store, given }) => {
     '127.0.0.1:8080@evil.example',
     '',
   ])('does not answer as %j, which a rebound name would be', async (host) => {
-    const response = await ask({ host })
+    for (const path of ['/api/v1/jobs', '/healthz', '/metrics', '/api/v1/openapi.json']) {
+      const response = await ask({ host }, path)
 
-    expect(response.status).toBe(403)
-    expect(((await response.json()) as { code: string }).code).toBe('cross_origin')
+      expect(response.status, path).toBe(403)
+      expect(((await response.json()) as { code: string }).code).toBe('cross_origin')
+    }
   })
 
   it.each([
@@ -49,6 +51,8 @@ describeStore('a server that is open on this machine', ({ store, given }) => {
       ['/api/v1/openapi.json', 'GET'],
       ['/api/v1/docs', 'GET'],
       ['/metrics', 'GET'],
+      ['/healthz', 'GET'],
+      ['/readyz', 'GET'],
       ['/meta', 'GET'],
       ['/api/v1/meta', 'GET'],
       [`/api/v1/jobs/${id}`, 'DELETE'],

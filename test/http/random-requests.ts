@@ -69,6 +69,25 @@ const HOSTILE = [
 const NUMBERS = [-1, 0, 1.5, 1e9, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308]
 const NAMES = ['q', 'billing', 'test', 'k', 'urgent', "it's", 'ü', 'cause-of-test', 'attempts_exhausted']
 
+/** How often a value is one at the edge of what the document allows. */
+const EXTREME = 0.08
+const MOMENTS = [
+  '0000-01-01T00:00:00Z',
+  '0001-01-01T00:00:00+14:00',
+  '1900-01-01T00:00:00Z',
+  '9999-12-31T23:59:59-23:59',
+]
+const SPANS = ['999999999999999d', '0ms', '0.4ms', '36500d', '36501d', '999999999999999.999999999999999ms', '1d1d1d']
+/** Places that no list has handed out. */
+const CURSORS = [
+  ['2026-02-30T00:00:00.000000Z', '1'],
+  ['2026-01-01T00:00:00.000000Z', '9223372036854775807'],
+  ['1'],
+  ['9223372036854775807'],
+  ['q', 'c', '9223372036854775807'],
+  ['\0', '\0', '1'],
+].map((key) => Buffer.from(JSON.stringify(key)).toString('base64url'))
+
 /** Requests made from the document alone: ones it allows, and ones it does not. */
 export class Requests {
   constructor(
@@ -211,6 +230,7 @@ export class Requests {
       }
       case 'integer':
       case 'number': {
+        if (this.dice.chance(EXTREME)) return this.dice.one([schema.minimum ?? 0, schema.maximum ?? 2 ** 53 - 1, 1e15])
         const least = Math.max(schema.minimum ?? schema.exclusiveMinimum ?? 0, 0)
         const most = Math.min(schema.maximum ?? 100, least + 100)
         const value = least + this.dice.next() * (most - least)
@@ -237,8 +257,10 @@ export class Requests {
   }
 
   private text(schema: Schema, name: string, pool: Pool): string {
+    if (schema.format === 'date-time' && this.dice.chance(EXTREME)) return this.dice.one(MOMENTS)
     if (schema.format === 'date-time') return new Date(Date.now() + (this.dice.next() - 0.3) * 1e8).toISOString()
     if (name === 'ids' || schema.pattern === '^\\d{1,19}$') return this.id(pool, Object.keys(pool))
+    if (schema.pattern?.includes('ms|') && this.dice.chance(EXTREME)) return this.dice.one(SPANS)
     if (schema.pattern?.includes('ms|')) return this.dice.one(['5m', '30s', '2h', '7d', '250ms'])
     if (name === 'url')
       return this.dice.one(['https://93.184.216.34/x', 'http://127.0.0.1/', 'ftp://x', 'https://93.184.216.34:1'])
@@ -246,6 +268,7 @@ export class Requests {
     if (name === 'token') return this.dice.one(pool['secret'] ?? NAMES)
     if (name === 'queue' && this.dice.chance(0.6)) return 'q'
     if (name === 'state') return 'archived'
+    if (name === 'cursor' && this.dice.chance(0.2)) return this.dice.one(CURSORS)
     if (name === 'cursor') return this.dice.one(pool['cursor']?.length ? (pool['cursor'] as string[]) : ['x'])
     return this.dice.one(NAMES)
   }

@@ -23,6 +23,7 @@ describeStore('a client that goes over HTTP', ({ store, given, db }) => {
     })
     await given.worker({ queues: ['default'] })
     await local.queues.pause('default', { reason: 'why' })
+    await local.jobs.purge((await given.job({ state: 'completed' })).id)
 
     expect(await remote.jobs.get(id)).toMatchObject({ ...(await local.jobs.get(id)), payload: expect.anything() })
     expect((await remote.jobs.get(id))?.payloadText).toBe('{"n":9007199254740993,"snake_key":1}')
@@ -31,6 +32,9 @@ describeStore('a client that goes over HTTP', ({ store, given, db }) => {
     expect((await remote.dlq.groups()).items).toEqual((await local.dlq.groups()).items)
     expect(await remote.dlq.history({ by: 'minute' })).toEqual(await local.dlq.history({ by: 'minute' }))
     expect(await remote.queues.list()).toEqual(await local.queues.list())
+    expect(await remote.queues.removed({ queue: 'default' })).toMatchObject([
+      { why: 'purged', reason: 'purged', count: 1 },
+    ])
     expect(await remote.queues.get('default')).toEqual(await local.queues.get('default'))
     expect(await remote.workers.list()).toEqual(await local.workers.list())
     expect(await remote.jobs.counts()).toEqual(await local.jobs.counts())

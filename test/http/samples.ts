@@ -194,6 +194,10 @@ export const SAMPLES: Readonly<Record<RouteName, Make>> = {
   undoOperation: async (around) => ({ line: `POST /operations/${await operation(around, 'done')}/undo` }),
 
   listQueues: among('GET /queues'),
+  removedJobs: async ({ given, api }) => {
+    await api.client.jobs.purge((await given.job({ state: 'completed', queue: 'q' })).id)
+    return { line: 'GET /removed?queue=q' }
+  },
   getQueue: plain('GET /queues/q'),
   unservedKinds: async ({ db }) => {
     await db.script(UNSERVED)

@@ -114,6 +114,8 @@ describeStore('a token of some queues', ({ store, given }) => {
     expect((await api('GET /archive/export', { token })).text).not.toContain('theirs')
     expect((await api('GET /dlq/unreviewed', { token })).body.items).toEqual([])
     expect((await api('GET /dlq/capped', { token })).text).not.toContain('theirs')
+    const left = (await api('GET /removed', { token })).body.items.map((it: { queue: string }) => it.queue)
+    expect([...new Set(left)]).toEqual(['mine'])
     expect((await api(`POST /archive/${mine.id}/restore`, { token })).status).toBe(200)
     expect(await store.getJob(theirs.id)).toBeUndefined()
     expect(await store.triageOf(dead.id)).toBeUndefined()
@@ -187,6 +189,7 @@ describeStore('a token of some queues', ({ store, given }) => {
       ['GET /jobs?queue=theirs', undefined],
       ['GET /dlq?queue=theirs', undefined],
       ['GET /dlq/depth?queue=theirs', undefined],
+      ['GET /removed?queue=theirs', undefined],
       ['GET /queues/theirs', undefined],
       ['POST /jobs', { kind: 'k', queue: 'theirs' }],
       ['POST /jobs', { kind: 'k' }],

@@ -156,6 +156,72 @@ describeStore('a browser that has signed in', ({ store, given, db, clock }) => {
     expect(await db.run({ name: 'n', text: 'select count(*) from spillway.api_sessions' }, [])).toEqual([['1']])
   })
 
+  it('stands in the audit log as it comes and goes, with its token, its address and the request', async () => {
+    const { id, secret } = await tokenOf()
+    const [address, headers] = ['10.0.0.1', (name: string) => ({ 'x-request-id': name })]
+
+    const { cookie } = await signIn(api, secret, { address, headers: headers('r-in') })
+    await api('DELETE /session', { address, headers: { cookie, ...OWN, ...headers('r-out') } })
+    await api('DELETE /session', { address, headers: { cookie, ...OWN } })
+
+    const target = { token: id, name: 'ann', address }
+    expect((await api.client.audit.list({ actor: 'ann' })).items).toMatchObject([
+      { action: 'sign_out', target, result: null, requestId: 'r-out' },
+      { action: 'sign_in', target, result: { expires_at: expect.stringMatching(/^\d{4}-.*Z$/) }, requestId: 'r-in' },
+    ])
+    const rows = JSON.stringify(
+      await db.run({ name: 'audits', text: 'select row_to_json(a) from spillway.audit_log a' }, []),
+    )
+    for (const hidden of [secret.slice(-43), cookie.split('=')[1] as string]) expect(rows).not.toContain(hidden)
+  })
+
+  it('neither comes nor goes where the audit log cannot be written', async () => {
+    const { secret } = await tokenOf()
+    const { cookie } = await signIn(api, secret)
+    await db.script(`
+      create function spillway.no_audit() returns trigger language plpgsql as $$ begin raise 'no audit'; end $$;
+      create trigger no_audit before insert on spillway.audit_log for each row execute function spillway.no_audit()`)
+
+    try {
+      const refused = await signIn(api, secret)
+      const stays = await api('DELETE /session', { headers: { cookie, ...OWN } })
+
+      expect(refused).toMatchObject({ answer: { status: 500 }, said: '' })
+      expect(stays.status).toBe(500)
+      expect((await api('GET /jobs', { headers: { cookie } })).status).toBe(200)
+      expect(await db.run({ name: 'n', text: 'select count(*) from spillway.api_sessions' }, [])).toEqual([['1']])
+    } finally {
+      await db.script('drop trigger no_audit on spillway.audit_log; drop function spillway.no_audit()')
+    }
+  })
+
+  it('is in the audit log without what it said where its token is not valid, 20 times a minute at most', async () => {
+    const wrong = `spw_1_${'g'.repeat(43)}`
+    const address = '10.0.0.1'
+    const other = apiOn(store, { access: { tokens: true } })
+
+    await signIn(other, wrong, { address, headers: { 'x-request-id': 'r-1' } })
+    const [entry] = (await api.client.audit.list({}, { limit: 1 })).items
+    for (let n = 0; n < 30; n++) await signIn(other, wrong, { address })
+    await signIn(other, wrong, { address: '10.0.0.2', headers: { origin: 'https://evil.example' } })
+
+    expect(entry).toMatchObject({
+      ...{ actor: 'anonymous', action: 'sign_in_refused', target: { address }, requestId: 'r-1' },
+    })
+    const all = (await api.client.audit.list({ action: 'sign_in_refused' })).items
+    expect(all).toHaveLength(20)
+    expect(JSON.stringify(all)).not.toContain('ggg')
+  })
+
+  it('does not fill the audit log from many addresses: a hundred refused ones a minute are enough', async () => {
+    const other = apiOn(store, { access: { tokens: true } })
+
+    for (let n = 0; n < 120; n++) await signIn(other, 'wrong', { address: `10.0.1.${n}` })
+
+    const all = await other.client.audit.list({ action: 'sign_in_refused' }, { limit: 1_000 })
+    expect(all.items).toHaveLength(100)
+  })
+
   it('is asked who it is, and is a stranger with a cookie that is over', async () => {
     const { cookie } = await signIn(api, (await tokenOf({ role: 'viewer', queues: ['q'] })).secret)
 

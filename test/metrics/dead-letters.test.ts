@@ -114,6 +114,27 @@ describeStore('metrics of the dead-letter queue', ({ store, given, db, url, sche
     expect(await measured('spillway_jobs_removed_total')).toBe(4)
   })
 
+  it('count what retention removed by the state it was in or why it had died, and months of the archive', async () => {
+    await spillway.queues.set('mail', { coldArchive: true, retention: { archive: '1d' } })
+    await given.jobs(3, { state: 'completed', queue: 'billing' })
+    await given.jobs(2, { state: 'discarded', queue: 'billing' })
+    await given.jobs(1, { state: 'archived', queue: 'mail', dlqReason: 'skipped' })
+    await given.jobs(1, { state: 'archived', queue: 'mail', dlqReason: 'audit_2026_q2' })
+    await clock.advance('31d')
+    await store.retain(1_000)
+    await clock.advance('40d')
+    const [first] = await spillway.archive.months()
+    await spillway.archive.prune(first?.month as string)
+    const kept = (labels: Record<string, string>) => measured('spillway_retention_removed_total', labels)
+
+    expect(await kept({ queue: 'billing', reason: 'completed' })).toBe(3)
+    expect(await kept({ queue: 'billing', reason: 'discarded' })).toBe(2)
+    expect(await kept({ queue: 'mail', reason: 'skipped' })).toBe(1)
+    expect(await kept({ queue: 'mail', reason: 'operator' })).toBe(1)
+    expect(await kept({ queue: 'mail', reason: 'pruned' })).toBe(2)
+    expect(await measured('spillway_jobs_removed_total', { reason: 'expired' })).toBe(7)
+  })
+
   it('never go back: neither when deltas are folded, nor when the history of the minutes is forgotten', async () => {
     const ids = await given.jobs(5, { queue: 'billing' })
     for (const id of ids) await spillway.jobs.kill(id)

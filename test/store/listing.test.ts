@@ -20,6 +20,11 @@ async function walk(list: (page: PageRequest) => Promise<Page<Job>>, limit: numb
 
 const newestFirst = (a: string, b: string) => Number(BigInt(b) - BigInt(a))
 
+/** A cursor of a list of dead letters that nobody was handed. */
+function dated(at: string): string {
+  return Buffer.from(JSON.stringify([at, '1'])).toString('base64url')
+}
+
 describeStore('listing jobs', ({ store, given, db }) => {
   it('walks every job of every place, newest first, whatever the filter', async () => {
     const made: { id: string; state: JobState; queue: string; kind: string }[] = []
@@ -79,6 +84,8 @@ describeStore('listing jobs', ({ store, given, db }) => {
     'bnVsbA',
     Buffer.from('["1","2"]').toString('base64url'),
     Buffer.from('["99999999999999999999"]').toString('base64url'),
+    ...['2026-02-30T00:00:00.000000Z', '2026-13-01T00:00:00.000000Z', '2026-01-01T24:61:00.000000Z'].map(dated),
+    ...['0000-01-01T00:00:00.000000Z', '999999-01-01T00:00:00.000000Z', 'infinity'].map(dated),
   ])('refuses the cursor %j', async (cursor) => {
     await expect(store.listJobs({}, { limit: 1, cursor })).rejects.toMatchObject({ code: 'invalid_option' })
     await expect(store.listDlq({}, { limit: 1, cursor })).rejects.toMatchObject({ code: 'invalid_option' })

@@ -88,6 +88,16 @@ for (const rows of [5_000, 40_000]) {
       })
 
       it.each([
+        ['of all queues', null],
+        ['of a queue', 'q1'],
+      ])('what left for good, %s, reads the minutes asked for', async (_, queue) => {
+        for (const plan of await plansOf(url, reports.removed, [queue, Date.now() - 3_600_000])) {
+          expect(plan).toContain('counters_minute')
+          expect(plan).not.toContain('Seq Scan')
+        }
+      })
+
+      it.each([
         ['without filter', {}, 'audit_log_pkey'],
         ['from some place on', { beforeId: '200' }, 'audit_log_pkey'],
         ['by action', { action: 'retry' }, 'audit_by_action'],

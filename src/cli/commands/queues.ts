@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { PolicyInput } from '../../client/queues.js'
 import type { Duration } from '../../job/duration.js'
 import type { StoredQueue } from '../../store/store.js'
-import { duration, flag, limit, retention, whole } from '../arguments.js'
+import { duration, flag, limit, retention, timeAgo, whole } from '../arguments.js'
 import { group, runs, subcommand } from '../command.js'
 import type { Cell, Output } from '../output.js'
 import { pausedText } from '../paused.js'
@@ -69,6 +69,19 @@ export function queuesCommand(program: Command): void {
         return [oneLine(it.queue, 40), oneLine(it.kind, 40), it.version, span(it.waitedMs), span(left)]
       })
       out.table(['QUEUE', 'KIND', 'VERSION', 'UNSERVED FOR', 'GIVEN UP IN'], rows, 'every kind that waits is served')
+    },
+  )
+
+  runs<{ queue?: string; since?: Date }>(
+    subcommand(queues, 'removed', 'how many jobs left for good, by retention, a cap, a purge, and for which reason')
+      .option('--queue <queue>', 'of this queue only')
+      .option('--since <time>', 'from there on: ISO text, or a duration ago, up to 90d (default: 24h)', timeAgo),
+    async ({ client, out, options }) => {
+      const { queue, since } = options
+      const all = await client.queues.removed(given({ queue, since }))
+      if (out.isJson) return out.document({ items: all })
+      const rows = all.map((it) => [oneLine(it.queue, 40), it.why, oneLine(it.reason, 40), it.count])
+      out.table(['QUEUE', 'WHY', 'REASON', 'JOBS'], rows, 'none has left')
     },
   )
 

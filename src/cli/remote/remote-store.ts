@@ -49,6 +49,8 @@ export function remoteStore(api: ApiClient): Store {
     dlqGroups: async (filter, page) => fromWire(await api.dlqGroups({ query: { ...filter, ...page } })),
     dlqHistory: async ({ since, ...filter }) =>
       fromWire<{ items: never[] }>(await api.dlqHistory({ query: { ...filter, since: since.toISOString() } })).items,
+    removedJobs: async ({ since, ...filter }) =>
+      fromWire<{ items: never[] }>(await api.removedJobs({ query: { ...filter, since: since.toISOString() } })).items,
     listAudit: async ({ since, ...filter }, page) =>
       fromWire(await api.listAudit({ query: defined({ ...filter, since: since?.toISOString(), ...page }) })),
     async payloadVersions(id) {

@@ -47,3 +47,12 @@ export const unservedKind = z.object({
   waited_ms: count,
   limit_ms: count,
 })
+
+export const removed = z.object({
+  queue: z.string(),
+  why: z
+    .enum(['expired', 'evicted', 'pruned', 'not_kept', 'purged', 'revoked'])
+    .describe('expired: its retention lapsed; evicted: above a cap; pruned: its month of the archive went'),
+  reason: z.string().describe('The state it was in; of a dead letter why it had died'),
+  count,
+})

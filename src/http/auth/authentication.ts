@@ -37,12 +37,15 @@ interface Verified {
 
 const MOST_FAILURES = 20
 const WINDOW_MS = 60_000
+/** Refused ones of a minute that the audit log is told of, whatever address they come from: strangers do not fill it. */
+const MOST_NOTED = 100
 const ANYBODY: Principal = { actor: 'anonymous', rights: RIGHTS, queues: null }
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i
 const CSRF = 'x-spillway-csrf'
 
 export class Authentication {
   private readonly throttle = new Throttle(MOST_FAILURES, WINDOW_MS)
+  private readonly noted = new Throttle(MOST_NOTED, WINDOW_MS)
   private readonly jwks: Jwks | undefined
 
   constructor(
@@ -85,31 +88,52 @@ export class Authentication {
   }
 
   /**
-   * Exchanges a token for a session.
+   * Exchanges a token for a session. The audit log has it, and tokens that are not valid too, up to {@link MOST_NOTED} a minute.
    *
    * @returns the cookie, and who it is. @throws `unauthenticated`, `rate_limited`, `cross_origin`; `invalid_option` where
    *   no tokens are taken.
    */
-  async signIn(request: Request, token: string, place: Place): Promise<{ principal: Principal; cookie: string }> {
+  async signIn(
+    request: Request,
+    token: string,
+    place: Place,
+    requestId: string,
+  ): Promise<{ principal: Principal; cookie: string }> {
     if (!this.takesSessions) {
       const why = this.isOpen ? 'it is open to this machine' : 'the application it is part of knows its users'
       throw new SpillwayError('invalid_option', `cannot sign in to this server: ${why}`)
     }
     // Nobody is to be signed in as somebody else by a page of a stranger.
     checkOwnPage(request, place, false)
-    const { principal, session } = await this.byToken(token, place)
-    const opened = await this.client.sessions.open(session)
-    if (opened === undefined) throw unauthenticated('the token has just ended')
-    const { secret, expiresAt } = opened
-    return { principal: { ...principal, sessionExpiresAt: expiresAt }, cookie: sessionCookie(secret, expiresAt, place) }
+    const from = { address: place.address || undefined, requestId }
+    try {
+      const { principal, session } = await this.byToken(token, place)
+      const opened = await this.client.sessions.open(session, from)
+      if (opened === undefined) throw unauthenticated('the token has just ended')
+      const { secret, expiresAt } = opened
+      return {
+        principal: { ...principal, sessionExpiresAt: expiresAt },
+        cookie: sessionCookie(secret, expiresAt, place),
+      }
+    } catch (error) {
+      if (error instanceof SpillwayError && error.code === 'unauthenticated')
+        await this.noteRefused(from.address, requestId)
+      throw error
+    }
+  }
+
+  private async noteRefused(address: string | undefined, requestId: string): Promise<void> {
+    if (this.noted.waitFor('') > 0) return
+    this.noted.failed('')
+    await this.client.audit.note('sign_in_refused', { address }, { actor: 'anonymous', requestId })
   }
 
   /** Ends the session of a request, where there is one. @returns the cookie that takes its place. @throws `cross_origin` */
-  async signOut(request: Request, place: Place): Promise<string> {
+  async signOut(request: Request, place: Place, requestId: string): Promise<string> {
     const secret = sessionOf(request)
     if (secret !== undefined) {
       this.checkProof(request, place)
-      await this.client.sessions.end(secret)
+      await this.client.sessions.end(secret, { address: place.address || undefined, requestId })
     }
     return noSession(place)
   }

@@ -23,6 +23,16 @@ export const queueRoutes = {
     right: 'read',
     answers: { 200: z.object({ items: z.array(answer.unservedKind) }) },
   }),
+  removedJobs: route({
+    method: 'GET',
+    path: '/removed',
+    tag,
+    summary:
+      'How many jobs left for good, by queue, by how, and by the state or reason they were kept under; default in the last 24 hours.',
+    right: 'read',
+    query: z.strictObject({ queue: input.name.optional(), since: input.time.optional() }),
+    answers: { 200: z.object({ items: z.array(answer.removed) }) },
+  }),
   getQueue: route({
     method: 'GET',
     path: '/queues/{queue}',

@@ -15,6 +15,12 @@ export const queueHandlers: Handlers<keyof typeof queueRoutes> = {
     return { items: all.filter(({ queue }) => reaches(call.principal, queue)) }
   },
 
+  async removedJobs(call, { query }) {
+    checkQueue(call, query.queue)
+    const all = await call.once(JSON.stringify(['removed', query]), () => call.client.queues.removed(defined(query)))
+    return { items: all.filter(({ queue }) => reaches(call.principal, queue)) }
+  },
+
   async getQueue(call, { params }) {
     checkQueue(call, params.queue)
     return call.client.queues.get(params.queue)

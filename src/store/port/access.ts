@@ -36,6 +36,12 @@ export interface NewSession {
   readonly ttlMs: number
 }
 
+/** Where somebody signs in or out, for the audit log. */
+export interface SignedFrom {
+  readonly address?: string | undefined
+  readonly requestId?: string | undefined
+}
+
 interface SessionClaims {
   readonly actor: string
   readonly rights: readonly string[]
@@ -65,11 +71,12 @@ export interface Access {
   /** What a secret is compared with; undefined where the token is not there, was revoked, or has expired. */
   validToken(id: string): Promise<{ readonly hash: Buffer; readonly token: ApiToken } | undefined>
   tokenUsed(id: string): Promise<void>
-  /** @returns until when it holds; undefined where its token is not valid. */
-  openSession(session: NewSession): Promise<Date | undefined>
+  /** Writes an audit row with it. @returns until when it holds; undefined where its token is not valid. */
+  openSession(session: NewSession, from: SignedFrom): Promise<Date | undefined>
   /** Undefined where there is none, it is over, or its token is. */
   validSession(hash: Buffer): Promise<ApiSession | undefined>
-  endSession(hash: Buffer): Promise<void>
+  /** Writes an audit row with it, where there is one. */
+  endSession(hash: Buffer, from: SignedFrom): Promise<void>
   /** Writes an audit row for what moved nothing, such as showing a payload. `target` has snake_case keys. */
   note(action: string, target: unknown, act: Act): Promise<void>
   maskedPaths(): Promise<readonly MaskedPath[]>

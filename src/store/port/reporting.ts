@@ -52,6 +52,24 @@ export interface DlqFlow {
   readonly departedBy: Readonly<Record<string, number>>
 }
 
+export interface RemovedFilter {
+  readonly queue?: string
+  readonly since: Date
+}
+
+/** How many jobs of a queue left the store for good, in one way and for one reason. */
+export interface RemovedJobs {
+  readonly queue: string
+  /**
+   * `expired`: their retention lapsed; `evicted`: they were above a cap; `pruned`: a month of the cold archive went;
+   * `not_kept`: their queue keeps none that end so; `purged`: somebody deleted them; `revoked`: their handler did.
+   */
+  readonly why: 'expired' | 'evicted' | 'pruned' | 'not_kept' | 'purged' | 'revoked'
+  /** The state they were in; of dead letters why they had died, of `not_kept` ones too; `archive` where they lay there. */
+  readonly reason: string
+  readonly count: number
+}
+
 export interface AuditFilter {
   readonly action?: string
   readonly actor?: string
@@ -76,6 +94,8 @@ export interface Reporting {
   dlqGroups(filter: GroupFilter, page: PageRequest): Promise<Page<DlqGroup>>
   /** Oldest first. */
   dlqHistory(filter: FlowFilter): Promise<readonly DlqFlow[]>
+  /** By queue, why and reason; to the minute. */
+  removedJobs(filter: RemovedFilter): Promise<readonly RemovedJobs[]>
   /** Newest first. */
   listAudit(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>>
 }

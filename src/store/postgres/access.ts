@@ -1,5 +1,5 @@
 import { SpillwayError } from '../../job/errors.js'
-import type { Access, Act, ApiToken } from '../store.js'
+import type { Access, Act, ApiToken, NewSession, SignedFrom } from '../store.js'
 import { performing } from './acting.js'
 import { isId } from './cursor.js'
 import type { Database } from './database.js'
@@ -57,11 +57,11 @@ export function access(db: Database, schema: string): Access {
       await db.run(queries.used, [id])
     },
 
-    async openSession({ hash, of, ttlMs }) {
+    async openSession({ hash, of, ttlMs }, from) {
       const [row] = await perform<[string][]>(() =>
         'token' in of
-          ? db.run(sessions.openOfToken, [hash, of.token, ttlMs])
-          : db.run(sessions.openOfClaims, [hash, of.actor, of.rights, of.queues, of.until.toISOString(), ttlMs]),
+          ? db.run(sessions.openOfToken, [hash, of.token, ttlMs, ...fromWhere(from)])
+          : db.run(sessions.openOfClaims, [hash, ...claimsOf(of), ttlMs, ...fromWhere(from)]),
       )
       return row && new Date(Number(row[0]))
     },
@@ -78,8 +78,8 @@ export function access(db: Database, schema: string): Access {
       }
     },
 
-    async endSession(hash) {
-      await perform(() => db.run(sessions.end, [hash]))
+    async endSession(hash, from) {
+      await perform(() => db.run(sessions.end, [hash, ...fromWhere(from)]))
     },
 
     async note(action, target, act) {
@@ -103,6 +103,16 @@ export function access(db: Database, schema: string): Access {
 
 function who({ actor, reason, requestId }: Act): [string, string | null, string | null] {
   return [actor, reason ?? null, requestId ?? null]
+}
+
+function fromWhere({ address, requestId }: SignedFrom): [string | null, string | null] {
+  return [address ?? null, requestId ?? null]
+}
+
+type Claims = Exclude<NewSession['of'], { readonly token: string }>
+
+function claimsOf({ actor, rights, queues, until }: Claims) {
+  return [actor, rights, queues, until.toISOString()] as const
 }
 
 function tokenOf(row: TokenRow): ApiToken {

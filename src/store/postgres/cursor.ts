@@ -3,7 +3,13 @@ import { SpillwayError } from '../../job/errors.js'
 /** A decimal id or any other bigint that is not negative. */
 export const ID = /^\d{1,19}$/
 /** A time as the lists write it in their cursors: microseconds, so that no row is skipped. */
-export const EXACT_TIME = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+export const EXACT_TIME: Shape = {
+  test: (text) => WRITTEN_TIME.test(text) && new Date(text).toJSON()?.slice(0, 19) === text.slice(0, 19),
+}
+const WRITTEN_TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+/** What a part of a cursor looks like. */
+type Shape = Pick<RegExp, 'test'>
 
 const LARGEST_ID = 9_223_372_036_854_775_807n
 
@@ -23,7 +29,7 @@ export function encodeCursor(key: readonly string[]): string {
  * @param shapes - What each part of the key looks like.
  * @throws `invalid_option` for anything this list did not hand out.
  */
-export function decodeCursor(cursor: string, shapes: readonly RegExp[]): readonly string[] {
+export function decodeCursor(cursor: string, shapes: readonly Shape[]): readonly string[] {
   const key = parse(cursor)
   const fits =
     Array.isArray(key) &&

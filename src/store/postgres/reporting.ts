@@ -1,5 +1,6 @@
 import { SpillwayError } from '../../job/errors.js'
-import type { AuditEntry, DlqFlow, DlqGroup, Reporting } from '../store.js'
+import { isStorable } from '../../job/text.js'
+import type { AuditEntry, DlqFlow, DlqGroup, RemovedJobs, Reporting } from '../store.js'
 import { decodeCursor, encodeCursor, ID } from './cursor.js'
 import { type AuditRow, type FlowRow, type GroupRow, reportQueries } from './queries/reports.js'
 import type { Reader } from './replica.js'
@@ -8,7 +9,7 @@ import { triageOf } from './triage-row.js'
 /** Reads may be repeated while the database is away; whoever looks does not want to wait for long. */
 const READ = { repeatable: true, patienceMs: 5_000 } as const
 const LARGEST_ID = '9223372036854775807'
-const ANY_TEXT = /^.*$/s
+const ANY_TEXT = { test: isStorable }
 const MAX_PAGE = 1_000
 const HOURS = 24
 
@@ -34,6 +35,11 @@ export function reporting(db: Reader, schema: string): Reporting {
 
     async dlqHistory({ queue = null, since, by }) {
       return flowOf(await db.run(queries.flow, [queue, since.getTime(), by], READ))
+    },
+
+    async removedJobs({ queue = null, since }) {
+      const rows = await db.run(queries.removed, [queue, since.getTime()], READ)
+      return rows.map(([of, why, reason, n]) => ({ queue: of, why: why as Why, reason, count: Number(n) }))
     },
 
     async listAudit({ action, actor, since }, { limit, cursor }) {
@@ -96,6 +102,7 @@ function flowOf(rows: readonly FlowRow[]): DlqFlow[] {
 }
 
 type Counts = Record<string, number>
+type Why = RemovedJobs['why']
 
 function auditOf([id, atMs, actor, action, target, reason, result, requestId]: AuditRow): AuditEntry {
   return {

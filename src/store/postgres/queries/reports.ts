@@ -32,6 +32,8 @@ export type GroupParams = [
   triage: string | null,
 ]
 
+export type RemovedRow = [queue: string, why: string, reason: string, n: string]
+
 export type FlowRow = [atMs: string, what: 'arrived' | 'departed', reason: string, n: string]
 
 export type AuditRow = [
@@ -166,6 +168,19 @@ export function reportQueries(schema: string) {
         from ${table('counters')} c
        where c.minute >= date_trunc($3, to_timestamp($2::float8 / 1000), 'UTC') and c.minute < now() + interval '1 day'
          and c.what in ('arrived', 'departed')
+         and ($1::text is null or c.queue = $1)
+       group by 1, 2, 3
+       order by 1, 2, 3`,
+
+    /** What left for good since $2, by how and why. Index: counters_minute, as {@link flow}. */
+    removed: sql<[queue: string | null, sinceMs: number], RemovedRow>`
+      select c.queue,
+             case when c.what = 'gone' and c.reason in ('purged', 'revoked') then c.reason when c.what = 'gone' then 'not_kept'
+                  when c.what = 'expired' and c.reason = 'evicted' then 'evicted' else c.what end as why,
+             c.reason, sum(c.n)
+        from ${table('counters')} c
+       where c.minute >= date_trunc('minute', to_timestamp($2::float8 / 1000), 'UTC') and c.minute < now() + interval '1 day'
+         and c.what in ('expired', 'gone', 'pruned')
          and ($1::text is null or c.queue = $1)
        group by 1, 2, 3
        order by 1, 2, 3`,
