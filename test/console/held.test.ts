@@ -82,7 +82,7 @@ describeConsole('what is held', ({ serve, open, given, store, client, db, url: d
     await dialog.getByText('2 selected jobs').waitFor()
     await client.jobs.cancel(second ?? '')
     await dialog.getByRole('button', { name: 'Release 2' }).click()
-    await dialog.getByText('1 job released, 1 job left as they were').waitFor()
+    await dialog.getByText('1 job released, 1 job left as it was').waitFor()
     await dialog.getByRole('list', { name: 'Left as they were' }).getByText(`Job ${second}:`).waitFor()
 
     const states = await Promise.all([first, second, third].map((id) => store.getJob(id ?? '')))
@@ -100,7 +100,7 @@ describeConsole('what is held', ({ serve, open, given, store, client, db, url: d
     const dialog = page.getByRole('dialog', { name: 'Release undecodable jobs' })
     await dialog.getByText('Of 3 jobs 2 would decode now; 1 would not').waitFor()
     await dialog.getByRole('button', { name: 'Release what decodes' }).click()
-    await dialog.getByText('2 jobs released, 1 job left as they were').waitFor()
+    await dialog.getByText('2 jobs released, 1 job left as it was').waitFor()
     await dialog.getByRole('list', { name: 'Left as they were' }).getByText(`Job ${broken}:`).waitFor()
 
     expect((await store.listJobs({ state: 'undecodable' }, { limit: 10 })).items.map(({ id }) => id)).toEqual([broken])
@@ -132,7 +132,7 @@ describeConsole('what is held', ({ serve, open, given, store, client, db, url: d
     const dialog = page.getByRole('dialog', { name: 'Release what decodes now' })
     await dialog.getByText('Of 3 jobs 2 would decode now; 1 would not').waitFor()
     await dialog.getByRole('button', { name: 'Release', exact: true }).click()
-    await dialog.getByText('2 jobs released, 1 job left as they were').waitFor()
+    await dialog.getByText('2 jobs released, 1 job left as it was').waitFor()
 
     expect((await store.listJobs({ state: 'undecodable' }, { limit: 10 })).items).toHaveLength(1)
   })

@@ -12,7 +12,8 @@ export function Released({ succeeded, failed }: ReleasedProps) {
   return (
     <>
       <p>
-        {counted(succeeded.length, 'job')} released, {counted(failed.length, 'job')} left as they were.
+        {counted(succeeded.length, 'job')} released, {counted(failed.length, 'job')} left as{' '}
+        {failed.length === 1 ? 'it was' : 'they were'}.
       </p>
       {failed.length > 0 && (
         <ul className="released-not" aria-label="Left as they were">

@@ -3,6 +3,7 @@ import type { Webhook } from '../../api.js'
 import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
+import { counted } from '../../words.js'
 import { type Change, changeOf } from '../changes/change.js'
 import { ChangeDialog } from '../changes/change-dialog.js'
 
@@ -43,7 +44,7 @@ export function WebhookDialog({ webhook: { id, url, pending }, action, onClose }
       verb={label}
       scope={
         <>
-          <UserText>{url}</UserText>, for which {pending} deliveries are pending. {does}
+          <UserText>{url}</UserText>, with {counted(pending, 'pending delivery', 'pending deliveries')}. {does}
         </>
       }
       danger={danger}
