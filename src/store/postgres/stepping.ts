@@ -22,6 +22,8 @@ const PENDING_MS = 250
 const WAITING_MS = 100
 const CANARY_MS = 250
 const BATCH = 1_000
+/** Batches that a connection does in a lane before the operation is looked at as a whole. */
+const IN_A_ROW = 4
 const REPLACED_AT_ONCE = 50
 const START = { at: '-infinity', id: '0' } as const
 /** Behind every row. */
@@ -50,7 +52,7 @@ interface Change {
  * counting → (canary →) moving → revisiting → newer → ended. Counting reads windows of rows without locking them; moving takes
  * windows and passes over what others have locked; revisiting goes back to those; at the end it counts what died later.
  *
- * A large move that nothing limits goes in lanes: a step then does a batch of each, in a transaction of its own.
+ * A large move that nothing limits goes in lanes: a step then does batches of each, every one in a transaction of its own.
  */
 export class Stepping {
   /** Of the operations that this process runs. */
@@ -80,7 +82,7 @@ export class Stepping {
     }
   }
 
-  /** A batch of each lane, at the same time. Undefined: the whole operation is to be looked at. */
+  /** Batches of each lane, at the same time. Undefined: the whole operation is to be looked at. */
   private async inLanes(id: string, runner: string): Promise<OperationStep | undefined> {
     const ends = await Promise.allSettled(Array.from({ length: LANES }, () => this.inLane(id, runner)))
     const failed = ends.find((end) => end.status === 'rejected')
@@ -90,8 +92,19 @@ export class Stepping {
     return last && { ...last, waitMs: Math.min(...steps.map(({ waitMs }) => waitMs ?? 0)) }
   }
 
-  /** One batch of a lane that is free. */
+  /** Some batches in lanes that are free, so that a slow one of the other connection is not waited for after each. */
   private async inLane(id: string, runner: string): Promise<OperationStep | undefined> {
+    let last: OperationStep | undefined
+    for (let n = 0; n < IN_A_ROW; n++) {
+      const step = await this.laneBatch(id, runner)
+      if (!step) break
+      last = step
+      if (step.waitMs !== 0) break
+    }
+    return last
+  }
+
+  private async laneBatch(id: string, runner: string): Promise<OperationStep | undefined> {
     try {
       const step = await this.db.transaction(async (tx): Promise<OperationStep | undefined> => {
         const taken = await this.lanes.takeFree(tx, id, runner)

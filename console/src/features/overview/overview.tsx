@@ -27,7 +27,7 @@ export function Overview() {
           summary={
             depth.data === undefined
               ? undefined
-              : counted(depth.data.queues.length, 'queue has', 'queues have') + ' dead letters'
+              : `${counted(depth.data.queues.length, 'queue has', 'queues have')} dead letters`
           }
         >
           <Queues />
