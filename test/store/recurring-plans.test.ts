@@ -59,7 +59,7 @@ const RECURRING: readonly (readonly [string, { readonly text: string }, readonly
   ['old partitions', partitionQueries(schema).old, []],
   ['cold partitions', archiveQueries(schema).prepare, []],
   ['beat', sessionQueries(schema).beat, ['1']],
-  ['pulse', sessionQueries(schema).pulse, [['q'], '1', ['q']]],
+  ['pulse', sessionQueries(schema).pulse, [['q'], '1']],
   ...retention,
 ]
 

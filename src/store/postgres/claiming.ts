@@ -42,12 +42,8 @@ interface QueueView {
   nextLookAt: number
   /** The look under way beside the claims. */
   looking: Promise<void> | undefined
-}
-
-/** Which queues are looked at from the beginning, and on which connection. */
-export interface Look {
-  readonly queues: string[]
-  readonly on: Database
+  /** Called when something is said to have come. */
+  onHeard: (() => void) | undefined
 }
 
 /** The claims of one registration: numbers them, and remembers how far each queue was looked through. */
@@ -67,7 +63,7 @@ export class Claiming {
     for (const queue of parts.queues) {
       const floors = new Floors()
       const passing = new Passing({ queue, floors, db, claims, setAside, tell })
-      this.views.set(queue, { floors, passing, heads: [], nextLookAt: 0, looking: undefined })
+      this.views.set(queue, { floors, passing, heads: [], nextLookAt: 0, looking: undefined, onHeard: undefined })
     }
   }
 
@@ -118,7 +114,9 @@ export class Claiming {
   }
 
   heard(notice: Notice & { type: 'ready' }): void {
-    this.views.get(notice.queue)?.floors.lower(notice.priority, BigInt(notice.position))
+    const view = this.views.get(notice.queue)
+    view?.floors.lower(notice.priority, BigInt(notice.position))
+    view?.onHeard?.()
   }
 
   async claimSuspect(queue: string): Promise<ClaimedJob | undefined> {
@@ -131,21 +129,17 @@ export class Claiming {
     }
   }
 
-  /** What a pulse is to look at: every queue while that costs nothing, else those whose time it is, beside the claims. */
-  nextLook(): Look {
-    const { queues, lane, beside } = this.parts
-    if (!this.isLookSlow) return { queues: [...queues], on: lane }
-    const now = performance.now()
-    const due = [...this.views].filter(([, { nextLookAt, looking }]) => !looking && now >= nextLookAt)
-    return { queues: due.map(([queue]) => queue), on: beside }
+  /** Where a pulse looks at the queues: beside the claims, if it takes long. */
+  get lookingOn(): Database {
+    return this.isLookSlow ? this.parts.beside : this.parts.lane
   }
 
-  /** Takes what a pulse has seen of the queues it looked at; answers those that have something to claim. */
-  saw({ queues, on }: Look, rows: readonly HeadRow[], tookMs: number): string[] {
+  /** Takes what a pulse has seen of the queues, on that connection; answers those that have something to claim. */
+  saw(rows: readonly HeadRow[], tookMs: number, on: Database): string[] {
     const waiting: string[] = []
-    for (const queue of queues) {
+    for (const [queue, view] of this.views) {
       const own = rows.filter((row) => Number(row[1]) >= 0 && row[0] === queue)
-      this.looked(this.view(queue), own, tookMs, on)
+      this.looked(view, own, tookMs, on)
       if (own.length > 0) waiting.push(queue)
     }
     return waiting
@@ -197,7 +191,7 @@ export class Claiming {
 
   /** Where the queue's next rows are: above the floors, or once a second from the very beginning. */
   private async heads(queue: string, view: QueueView): Promise<Head[]> {
-    const { lane, claims } = this.parts
+    const { lane } = this.parts
     const isDue = view.heads.length === 0 && performance.now() >= view.nextLookAt
     const isBeside = isDue && this.isLookSlow && !view.floors.isEmpty
     if (isBeside) this.lookBeside(queue, view)
@@ -205,7 +199,20 @@ export class Claiming {
     const { heads } = view
     view.heads = []
     if (heads.length > 0 || (isDue && !isBeside && view.passing.isEmpty) || view.floors.isEmpty) return heads
-    return headsOf(await lane.run(claims.heads, [queue, ...view.floors.params()], { repeatable: true, patienceMs: 0 }))
+    const above = await this.above(queue, view)
+    if (above.length > 0 || !view.looking) return above
+    // Nothing is above the floors: then what the look finds below them, or what is told of meanwhile.
+    const heard = new Promise<void>((resolve) => {
+      view.onHeard = resolve
+    })
+    await Promise.race([view.looking, heard])
+    view.onHeard = undefined
+    return this.above(queue, view)
+  }
+
+  private async above(queue: string, { floors }: QueueView): Promise<Head[]> {
+    const { lane, claims } = this.parts
+    return headsOf(await lane.run(claims.heads, [queue, ...floors.params()], { repeatable: true, patienceMs: 0 }))
   }
 
   private async look(queue: string, view: QueueView, on: Database): Promise<void> {

@@ -94,11 +94,10 @@ export class Session implements WorkerSession {
 
   async pulse(): Promise<Pulse> {
     const { lane, session, queues, registration } = this.parts
-    const look = this.claiming.nextLook()
+    const on = this.claiming.lookingOn
     const startedAt = performance.now()
-    const params = [look.queues, registration, queues as string[]] as const
-    const rows = await look.on.run(session.pulse, [...params], { repeatable: true, patienceMs: 0 })
-    const waiting = this.claiming.saw(look, rows, performance.now() - startedAt)
+    const rows = await on.run(session.pulse, [queues as string[], registration], { repeatable: true, patienceMs: 0 })
+    const waiting = this.claiming.saw(rows, performance.now() - startedAt, on)
     const document = JSON.parse(rows.find((row) => Number(row[1]) === -1)?.[0] ?? '{}') as PulseDocument
     await this.parts.watch.follow(document.quarantine)
     const aborts = (document.aborts ?? []).map(([jobId, leaseId, reason]) => ({ jobId, leaseId, reason }))

@@ -65,17 +65,17 @@ export function sessionQueries(schema: string) {
       delete from ${workers} where registration = $1`,
 
     /**
-     * What a worker has to know, in one look: a row for each head of the queues $1 (see `look`), and one, of slot -1, whose
+     * What a worker has to know, in one look: a row for each head of its queues (see `look`), and one, of slot -1, whose
      * first column is a JSON document of versions, paused queues and aborts.
      */
-    pulse: sql<[looked: string[], registration: string, queues: string[]], HeadRow>`
+    pulse: sql<[queues: string[], registration: string], HeadRow>`
       (${new Fragment(look.text)})
       union all
       select json_build_object(
                'policy', c.policy_version::text,
                'quarantine', c.quarantine_version::text,
                'now', date_part('epoch', clock_timestamp()) * 1000,
-               'paused', (select json_agg(queue) from ${queues} where queue = any ($3::text[]) and paused_at is not null),
+               'paused', (select json_agg(queue) from ${queues} where queue = any ($1::text[]) and paused_at is not null),
                'questions', exists (select from ${new Identifier(schema, 'worker_tasks')} where answer is null),
                'aborts', (select json_agg(json_build_array(job_id::text, lease_id::text, reason))
                             from ${aborts} where registration = $2))::text,

@@ -38,6 +38,7 @@ const TIMES = {
   api_sessions: ['created_at', 'expires_at'],
   masked_paths: ['created_at'],
   operations: ['cursor_at', 'next_at', 'canary_until', 'created_at', 'started_at', 'finished_at', 'runner_until'],
+  operation_lanes: ['cursor_at'],
   idempotency_keys: ['created_at'],
   payload_versions: ['edited_at'],
   cause_hours: ['hour'],
