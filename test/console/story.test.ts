@@ -56,7 +56,9 @@ describeConsole('an incident, from its beginning to its end', ({ serve, open, af
 
     // One is opened, understood by its stack and payload, and repaired.
     await linkOf(here, 'BadAmount').click()
-    await here.getByRole('table', { name: 'Dead letters' }).getByRole('link', { name: /^\d+$/ }).click()
+    // By its row: until those of the cause have come, all the others are still there.
+    const dead = here.getByRole('table', { name: 'Dead letters' }).getByRole('row', { name: /BadAmount/ })
+    await dead.getByRole('link', { name: /^\d+$/ }).click()
     await here.waitForURL(/\/dlq\/\d+$/)
     const id = new URL(here.url()).pathname.split('/').at(-1) as string
     await here.getByRole('region', { name: 'Stack', exact: true }).getByText('story.test.ts').first().waitFor()
