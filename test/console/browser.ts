@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
 import { Client } from '../../src/client/client.js'
 import { type Listening, type ListenOptions, listen } from '../../src/http/index.js'
 import { Maintenance } from '../../src/maintenance/maintenance.js'
+import { StandingMaintenance } from '../../src/maintenance/standing.js'
 import { describeStore, type StoreSuite, type StoreSuiteOptions } from '../support/store.js'
 
 const CHROMIUM = process.env['SPILLWAY_CHROMIUM'] ?? '/usr/bin/chromium'
@@ -71,7 +72,7 @@ export function describeConsole(
             stopAfterMs: 100,
             ...options,
           })
-          const duties = new Maintenance(context.store)
+          const duties = new StandingMaintenance(context.store, new Maintenance(context.store))
           await duties.start()
           ends.push(async () => {
             await listening.stop()

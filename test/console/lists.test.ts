@@ -11,9 +11,12 @@ describeConsole('long lists', ({ serve, open, given, client, db, store }) => {
     const { url } = await serve()
     const page = await open(`${url}${path}`)
     await page.getByText(/on page 1/).waitFor()
+    // What comes above the rows moves what is below them.
+    await page.getByRole('table', { name: 'Causes' }).waitFor()
     const next = async (number: number) => {
       await page.getByRole('button', { name: 'Next', exact: true }).click()
       await page.getByText(new RegExp(`on page ${number}`)).waitFor()
+      await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' })
     }
     return { page, next, ids, url }
   }
@@ -56,6 +59,38 @@ describeConsole('long lists', ({ serve, open, given, client, db, store }) => {
 
     const states = await Promise.all(ids.map(async (id) => [id, (await client.jobs.get(id))?.state]))
     expect(states.filter(([, state]) => state !== 'archived')).toEqual([[chosen, 'discarded']])
+  })
+
+  it('are as long as they will be before anybody scrolls, so that nothing moves under a pointer', async () => {
+    const { page } = await start(100)
+    const long = () => page.evaluate<number>('document.documentElement.scrollHeight')
+    const before = await long()
+
+    await page.getByRole('button', { name: /^Export all/ }).scrollIntoViewIfNeeded()
+    await page.locator('[aria-label="Dead letters"] tr[data-index="99"]').waitFor()
+
+    expect(Math.abs((await long()) - before)).toBeLessThan(20)
+  })
+
+  it('go one page on for two clicks, when the page comes late', async () => {
+    const { page } = await start(120)
+    let letGo: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    await page.route(/\/api\/v1\/dlq\?.*cursor=/, async (route) => {
+      await held
+      await route.continue()
+    })
+
+    await page.getByRole('button', { name: 'Next', exact: true }).click()
+    await page.getByText(/on page 2/).waitFor()
+    await page.getByRole('button', { name: 'Next', exact: true }).click()
+    letGo()
+    await page.getByText('20 on page 2 · 120 in all').waitFor()
+
+    await page.getByRole('button', { name: 'Previous', exact: true }).click()
+    await page.getByText('100 on page 1 · 120 in all').waitFor()
   })
 
   it('show the page before, when all rows of the last one are gone', async () => {

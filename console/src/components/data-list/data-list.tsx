@@ -1,6 +1,6 @@
 import { Checkbox } from '@mantine/core'
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table'
-import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { measureElement, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type MouseEvent, type ReactNode, type RefObject, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { type ListKey, useListKeys } from './list-keys.js'
 import type { Selection } from './selection.js'
@@ -36,6 +36,7 @@ interface DataListProps<Row extends RowData> {
 
 const features = tableFeatures({})
 const NONE: readonly never[] = []
+/** Until the first row is there, which tells what the others will be. */
 const ROW_HEIGHT = 40
 const OVERSCAN = 12
 
@@ -53,8 +54,16 @@ export function DataList<Row extends RowData>(props: DataListProps<Row>) {
   })
   const body = useRef<HTMLTableSectionElement>(null)
   const scrollMargin = useTop(body)
+  const height = useRef<number>(undefined)
   const virtualizer = useWindowVirtualizer({
-    ...{ count: rows.length, estimateSize: () => ROW_HEIGHT, overscan: OVERSCAN, scrollMargin },
+    ...{ count: rows.length, overscan: OVERSCAN, scrollMargin },
+    // Rows that turned out taller than they were taken for would move what stands below them, as somebody clicks on it.
+    estimateSize: () => height.current ?? ROW_HEIGHT,
+    measureElement: (row, entry, instance) => {
+      const measured = measureElement(row, entry, instance)
+      height.current ??= measured
+      return measured
+    },
     // The header of the page and a bar of actions lie over what is scrolled to.
     scrollPaddingStart: 120,
     scrollPaddingEnd: 40,

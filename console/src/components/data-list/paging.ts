@@ -33,7 +33,10 @@ export function usePaging(): Paging {
   return {
     number: trail.length + 1,
     hasPrevious: cursor !== undefined,
-    next: (next) => go(next, [...trail, cursor ?? null]),
+    // The page before is shown until the next one has come, and with it where that begins: a second click leads nowhere.
+    next: (next) => {
+      if (next !== cursor) go(next, [...trail, cursor ?? null])
+    },
     previous: () => go(trail.at(-1) ?? undefined, trail.slice(0, -1)),
   }
 }
