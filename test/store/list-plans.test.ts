@@ -46,6 +46,20 @@ describeStore(
       }
     })
 
+    it.each([
+      ['a few', 10],
+      ['some hundreds of', 500],
+    ])('dead letters by %s ids are looked up one by one, and only a page of them is read whole', async (_, count) => {
+      const ids = Array.from({ length: count }, (_, n) => String(n + 1))
+      const [statement, params] = dlq.list({ ...newest, ids })
+
+      for (const plan of await plansOf(url, statement, params)) {
+        expect(plan).toContain('dlq_entries_pkey')
+        expect(plan).not.toMatch(/Seq Scan|dlq_recent/)
+        expect(plan, 'what is sorted').toMatch(/Sort Key: d.dlq_at DESC, d.id DESC/)
+      }
+    })
+
     it('dead letters by error text come off the index of causes', async () => {
       const [statement, params] = dlq.listCauses({ ...newest }, ['c1', 'c2'])
 

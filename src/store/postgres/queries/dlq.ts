@@ -51,6 +51,7 @@ export function dlqQueries(schema: string) {
   return {
     /** Any filters: one of them leads through its own index, the others are looked at row by row. */
     list(listing: DlqListing): Asked {
+      if (listing.ids !== undefined) return listIds(listing)
       return listing.tag === undefined ? listEntries(listing) : listTagged(listing, listing.tag)
     },
 
@@ -190,6 +191,26 @@ export function dlqQueries(schema: string) {
     return [statement, where.values]
   }
 
+  /**
+   * Index: the primary key. All of them are looked up and sorted by their keys alone, and only a page of them is read
+   * whole. Looked up first, because the planner would rather walk along dlq_recent and look for ids there.
+   */
+  function listIds(listing: DlqListing): Asked {
+    const { before, since, limit } = listing
+    const where = new Conditions([before.at, before.id, since, limit])
+    const statement = sql<unknown[], DlqRow>`
+      with asked as materialized (select d.dlq_at, d.id from ${entries} d where ${all(filtersOf(where, 'd', listing))})
+      select ${row}
+        from (select d.dlq_at, d.id
+                from asked d
+               where ${all(range(undefined, undefined, 'd'))}
+               order by d.dlq_at desc, d.id desc
+               limit $4::bigint) as found,
+             lateral (select * from ${dead} d where d.id = found.id limit 1) as job
+       order by found.dlq_at desc, found.id desc`
+    return [statement, where.values]
+  }
+
   /** Index: the primary key of dlq_tags (tag, dlq_at, id), then that of dlq_entries for each row. */
   function listTagged(listing: DlqListing, tag: string): Asked {
     const { before, since, limit } = listing
@@ -216,7 +237,6 @@ const COLUMN = { queue: 'queue', kind: 'kind', reason: 'dlq_reason', cause: 'cau
  * must not choose for, because with old statistics it would walk through every queue's rows to find those of one.
  */
 function leadOf(listing: DlqListing): keyof typeof COLUMN | undefined {
-  if (listing.ids !== undefined) return undefined
   const named = (Object.keys(COLUMN) as (keyof typeof COLUMN)[]).filter((key) => listing[key] !== undefined)
   return named.length === 1 ? named[0] : undefined
 }
