@@ -19,8 +19,8 @@ const STACK_LINES = 9
 /**
  * Fills the dead-letter queue as a year of operation would: 20 queues, 25 kinds, 50 causes, deaths spread over the last
  * 30 days in the order of their ids, histories with stacks, tags on every tenth row. The oldest 5,000 rows are of the
- * queue `old-queue`, the kind `old.kind`, the reason `old reason`, the cause `00000000000000ff` and the tag `old`, so
- * that each filter has a rare and old side. The queues that began empty stand as the engine itself would have left them.
+ * queue `old-queue`, the kind `old.kind`, the reason `old reason`, the cause `00000000000000ff`, the tag `old` and
+ * messages of `old upstream`, so that each filter has a rare and old side. The queues that began empty stand as the engine itself would have left them.
  */
 export async function fillDead(
   client: Queryable,
@@ -75,7 +75,7 @@ function piece(schema: string, from: number, to: number, rows: number, entries: 
            '{"trace":"00-4bf92f3577b34da6a3ce929d0e0e4736"}', ${historyOf(entries)},
            json_build_object('charge', n, 'customer', 'customer-' || n % 1000, 'amount', n % 100000),
            at, case when old then 'old reason' else c.reason end, 5, case when old then '00000000000000ff' else c.cause end,
-           c.class, c.message || ' ' || n, at, n * 16, at - interval '1 second'
+           c.class, case when old then 'old ' else '' end || c.message || ' ' || n, at, n * 16, at - interval '1 second'
       from (select n::bigint as n, n < 5000 and n < ${rows} / 10 as old,
                    now() - interval '30 days' + n * (interval '30 days' / ${rows}) as at,
                    to_char(now() - interval '30 days' + n * (interval '30 days' / ${rows}), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at_text

@@ -105,6 +105,24 @@ export class Scratch {
     return schema ? this.number(text).catch(() => undefined) : undefined
   }
 
+  /**
+   * From here on the slowest statement of this database is remembered: the answer tells for how long it ran, in ms;
+   * undefined where the server does not time statements.
+   */
+  async slowestStatement(): Promise<() => Promise<number | undefined>> {
+    const schema = this.extensions.get('pg_stat_statements')
+    const here = '(select oid from pg_database where datname = current_database())'
+    const begun =
+      schema !== undefined &&
+      (await this.query(`select ${schema}.pg_stat_statements_reset(0, ${here}, 0)`).then(
+        () => true,
+        () => false,
+      ))
+    if (!begun) return async () => undefined
+    return () =>
+      this.number(`select coalesce(max(max_exec_time), 0) as n from ${schema}.pg_stat_statements where dbid = ${here}`)
+  }
+
   /** How far the server's clock is ahead of this machine's, in ms. */
   async clockOffset(): Promise<number> {
     const offsets: [roundTrip: number, offset: number][] = []

@@ -1,6 +1,7 @@
-import { Spillway } from 'spillway'
+import { type DlqFilter, Spillway } from 'spillway'
 import { createApiClient, listen } from 'spillway/http'
 import type { Bench, Scenario } from '../bench.js'
+import { type DeadFilter, deadFilters } from '../dead-filters.js'
 import { fillDead } from '../fill-dead.js'
 import { quantile, type Sample } from '../rows.js'
 import { SCHEMA } from '../scratch.js'
@@ -9,68 +10,58 @@ import { SCHEMA } from '../scratch.js'
 const DEAD = Number(process.env.BENCH_DEAD ?? 200_000)
 const LIMIT = 50
 
-interface Filter {
-  readonly query: Readonly<Record<string, string>>
-  /** The same in SQL, to find the row before a page. */
-  readonly where: string
+/** A list to be asked for, and the row that its page begins after. */
+interface Place {
+  readonly filter: DlqFilter
+  readonly beforeId?: string
 }
-
-const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
-const equal = (column: string, value: string, key = column): Filter => ({
-  query: { [key]: value },
-  where: `${column} = '${value}'`,
-})
-const tagged = (tag: string): Filter => ({ query: { tag }, where: `tags @> array['${tag}']` })
-
-/** Each by itself: common and rare values, and what lies at the old end of the list. */
-const FILTERS: Readonly<Record<string, Filter>> = {
-  none: { query: {}, where: 'true' },
-  queue: equal('queue', 'queue-3'),
-  'old queue': equal('queue', 'old-queue'),
-  kind: equal('kind', 'billing.charge7'),
-  'old kind': equal('kind', 'old.kind'),
-  reason: equal('dlq_reason', 'skipped', 'reason'),
-  'old reason': equal('dlq_reason', 'old reason', 'reason'),
-  'old cause': equal('cause', '00000000000000ff'),
-  tag: tagged('urgent'),
-  'rare tag': tagged('customer-730'),
-  'old tag': tagged('old'),
-  error: { query: { error: 'upstream 7 ' }, where: `error_message ilike '%upstream 7 %'` },
-  since: { query: { since: ago(7) }, where: `dlq_at >= '${ago(7)}'` },
-  until: { query: { until: ago(20) }, where: `dlq_at < '${ago(20)}'` },
-}
+type Places = Readonly<Record<string, Place>>
 
 /**
- * The lists of dead letters as a console reads them: over HTTP, and nothing shared between requests. A row is the p95 of
- * the slowest filter, which its settings name.
+ * The lists of dead letters, as programs read them through the SDK and consoles over HTTP, with nothing shared between
+ * requests. A row is the p95 of the slowest filter, which its settings name.
  */
 export const deadLists: Scenario = {
-  rows: ['dlq_list_p95', 'dlq_page_1000_p95', 'dlq_groups', 'dlq_depth'],
+  rows: ['dlq_sdk_list_p95', 'dlq_sdk_page_1000_p95', 'dlq_list_p95', 'dlq_page_1000_p95', 'dlq_groups', 'dlq_depth'],
   async run(bench) {
     const dead = bench.quick ? 2_000 : DEAD
     await fill(bench, dead)
+    const firsts = await filtersOf(bench)
+    const later = await placesOf(bench, firsts)
     const spillway = new Spillway({ url: bench.scratch.url, schema: SCHEMA })
     const server = await listen({ spillway, access: 'open', port: 0, freshMs: 0 })
     const api = createApiClient({ url: server.url })
-    const rounds = bench.quick ? 2 : 20
+    const rounds = bench.quick ? 2 : 40
+    const inSdk = ({ filter, beforeId }: Place) =>
+      spillway.dlq.list({ ...filter, ...(beforeId === undefined ? {} : { beforeId }) }, { limit: LIMIT })
+    const overHttp = ({ filter: { since, until, ...equal }, beforeId }: Place) =>
+      api.listDlq({
+        query: {
+          ...(equal as Record<string, string>),
+          ...(since === undefined ? {} : { since: since.toISOString() }),
+          ...(until === undefined ? {} : { until: until.toISOString() }),
+          ...(beforeId === undefined ? {} : { before_id: beforeId }),
+          limit: LIMIT,
+        },
+      })
+    const settings = { dead, limit: LIMIT }
+    const sample = (name: string, { value, filter }: Slowest, more: Sample['settings'] = {}): Sample => {
+      return { name, value, settings: { ...settings, slowest: filter, ...more } }
+    }
+    const filters = (places: Places) => ({ filters: Object.keys(places).length })
     try {
-      const list = ({ query }: Filter) => api.listDlq({ query: { ...query, limit: LIMIT } })
-      const first = await slowest(rounds, FILTERS, list)
-      const places = await placesOf(bench)
-      const later = await slowest(rounds, places, list)
-      const groups = await slowest(rounds, { all: {}, queue: { queue: 'queue-3' } }, (filter) =>
-        api.dlqGroups({ query: { ...filter, limit: LIMIT } }),
-      )
-      const depth = await slowest(rounds, { all: {} }, () => api.dlqDepth())
-      const settings = { dead, limit: LIMIT, over: 'http' }
-      const sample = (name: string, { value, filter }: Slowest, more: Sample['settings'] = {}): Sample => {
-        return { name, value, settings: { ...settings, slowest: filter, ...more } }
-      }
       return [
-        sample('dlq_list_p95', first, { filters: Object.keys(FILTERS).length }),
-        sample('dlq_page_1000_p95', later, { filters: Object.keys(places).length }),
-        sample('dlq_groups', groups),
-        sample('dlq_depth', depth),
+        sample('dlq_sdk_list_p95', await slowest(rounds, firsts, inSdk), filters(firsts)),
+        sample('dlq_sdk_page_1000_p95', await slowest(rounds, later, inSdk), filters(later)),
+        sample('dlq_list_p95', await slowest(rounds, withoutIds(firsts), overHttp), filters(withoutIds(firsts))),
+        sample('dlq_page_1000_p95', await slowest(rounds, withoutIds(later), overHttp), filters(withoutIds(later))),
+        sample(
+          'dlq_groups',
+          await slowest(rounds, { all: {}, queue: { queue: 'queue-3' } }, (filter) =>
+            api.dlqGroups({ query: { ...filter, limit: LIMIT } }),
+          ),
+        ),
+        sample('dlq_depth', await slowest(rounds, { all: {} }, () => api.dlqDepth())),
       ]
     } finally {
       await server.stop()
@@ -79,18 +70,34 @@ export const deadLists: Scenario = {
   },
 }
 
-/** The queries for page 1,000 of each filter; of what has fewer rows, for the middle. */
-async function placesOf({ scratch }: Bench): Promise<Record<string, Filter>> {
-  const places: Record<string, Filter> = {}
-  for (const [name, { query, where }] of Object.entries(FILTERS)) {
+async function filtersOf({ scratch }: Bench): Promise<Readonly<Record<string, DeadFilter>>> {
+  const rows = await scratch.query<{ id: string }>(`select id from ${SCHEMA}.dlq_entries order by dlq_at, id`)
+  const [ended] = await scratch.query<{ at: Date }>(
+    `select max(dlq_at) as at from ${SCHEMA}.dlq_entries where queue = 'old-queue'`,
+  )
+  return deadFilters(
+    rows.map(({ id }) => id),
+    ended?.at ?? new Date(),
+  )
+}
+
+/** Page 1,000 of each filter; of what has fewer rows, the middle. */
+async function placesOf({ scratch }: Bench, filters: Readonly<Record<string, DeadFilter>>): Promise<Places> {
+  const places: Record<string, Place> = {}
+  for (const [name, { filter, where }] of Object.entries(filters)) {
     const found = `from ${SCHEMA}.dlq_entries where ${where}`
     const skipped = Math.min(1_000 * LIMIT, Math.floor((await scratch.number(`select count(*) as n ${found}`)) / 2))
     const [row] = await scratch.query<{ id: string }>(
       `select id ${found} order by dlq_at desc, id desc offset ${skipped} limit 1`,
     )
-    if (row !== undefined) places[name] = { query: { ...query, before_id: row.id }, where }
+    if (row !== undefined) places[name] = { filter, beforeId: row.id }
   }
   return places
+}
+
+/** Over HTTP a list is never narrowed by ids. */
+function withoutIds(places: Places): Places {
+  return Object.fromEntries(Object.entries(places).filter(([, { filter }]) => filter.ids === undefined))
 }
 
 interface Slowest {
@@ -114,6 +121,7 @@ async function slowest<T>(
       times.push(performance.now() - begin)
     }
     const value = quantile(times, 0.95)
+    if (process.env.BENCH_EACH !== undefined) console.error(`${name}: ${value.toFixed(1)} ms`)
     if (value > found.value) found = { value, filter: name }
   }
   return found
