@@ -194,15 +194,25 @@ export class Batches {
   /** Why named rows were not where the action looks: {@link NOT_SELECTED} where they are. */
   async sayAllMissing(tx: Transaction, ids: readonly string[], operation: StoredOperation): Promise<Refusal[]> {
     if (ids.length === 0) return []
-    const found = new Map(await tx.run(this.looks.whereabouts, [ids.filter(isId)]))
-    const { action } = operation
+    const { action, selector } = operation
+    const queues = selector.queue === undefined ? selector.queues : [selector.queue]
+    const rows = await tx.run(this.looks.whereabouts, [ids.filter(isId)])
+    // Whoever names queues may be somebody who reaches no others: what lies there is not spoken of.
+    const found = new Map(
+      rows.flatMap(([id, state, queue]) => ((queues?.includes(queue) ?? true) ? [[id, state]] : [])),
+    )
     const wanted = statesTaken(operation)
     return ids.map((id) => {
       if (!isId(id))
         return { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
       const state = found.get(id) as JobState | undefined
       if (state === undefined) {
-        return { id, code: 'not_found', message: `cannot find job ${id}: it is in no state any more, or never was` }
+        const nowhere = queues === undefined ? 'it is' : `it is in none of the queues of this ${action},`
+        return {
+          id,
+          code: 'not_found',
+          message: `cannot find job ${id}: ${nowhere} in no state any more, or never was`,
+        }
       }
       if (wanted.includes(state)) {
         return {

@@ -14,25 +14,25 @@ export function lookQueries(schema: string) {
 
   return {
     /** Where each of these is now; no row: nowhere. Index: those on id. */
-    whereabouts: sql<[ids: string[]], [id: string, state: string]>`
-      select i.id, p.state
+    whereabouts: sql<[ids: string[]], [id: string, state: string, queue: string]>`
+      select i.id, p.state, p.queue
         from unnest($1::bigint[]) as i(id)
         cross join lateral (
-          select 'archived' as state from ${dead.table} where id = i.id
+          select 'archived' as state, queue from ${dead.table} where id = i.id
           union all
-          select 'available' from ${table('ready_entries')} where id = i.id
+          select 'available', queue from ${table('ready_entries')} where id = i.id
           union all
-          select 'running' from ${table('leases')} where id = i.id
+          select 'running', queue from ${table('leases')} where id = i.id
           union all
-          select state from ${table('deferred_jobs')} where id = i.id
+          select state, queue from ${table('deferred_jobs')} where id = i.id
           union all
-          select state from ${table('waiting_jobs')} where id = i.id
+          select state, queue from ${table('waiting_jobs')} where id = i.id
           union all
-          select state from ${table('held_entries')} where id = i.id
+          select state, queue from ${table('held_entries')} where id = i.id
           union all
-          select state from ${table('terminal_entries')} where id = i.id
+          select state, queue from ${table('terminal_entries')} where id = i.id
           union all
-          select 'discarded' from ${table('dlq_bin')} where id = i.id
+          select 'discarded', queue from ${table('dlq_bin')} where id = i.id
           limit 1) as p`,
 
     /**
