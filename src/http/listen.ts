@@ -40,9 +40,14 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     )
   }
   const handler = createHandler({ console: true, ...options })
+  let stopped: Promise<void> | undefined
   const under = new WeakMap<Duplex, ServerResponse>()
+  const begun = new Set<ServerResponse>()
   const server = createServer((request, response) => {
     under.set(request.socket, response)
+    begun.add(response)
+    response.once('close', () => begun.delete(response))
+    if (stopped !== undefined) lastOf(response)
     void respond(handler, request, response, '')
   })
   server.requestTimeout = REQUEST_MS
@@ -50,15 +55,20 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   server.on('clientError', (error, socket) => refuse(error, socket, under.get(socket)))
   await opened(server, port, host)
   const { port: own } = server.address() as AddressInfo
-  let stopped: Promise<void> | undefined
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${own}`,
     stop: () => {
       handler.drain()
+      for (const response of begun) lastOf(response)
       stopped ??= closed(server, options.stopAfterMs ?? STOP_MS)
       return stopped
     },
   }
+}
+
+/** Who asks again and again on one connection would keep a server that stops. */
+function lastOf(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close')
 }
 
 /** Whether only this machine reaches the address. */

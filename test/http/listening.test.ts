@@ -1,8 +1,8 @@
-import { createServer } from 'node:http'
+import { Agent, createServer, get } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { Client } from '../../src/client/client.js'
-import { type ApiHandler, type ListenOptions, listen } from '../../src/http/index.js'
+import { type ApiHandler, type Listening, type ListenOptions, listen } from '../../src/http/index.js'
 import { respond } from '../../src/http/node.js'
 import { describeStore } from '../support/store.js'
 
@@ -96,8 +96,32 @@ describeStore('a server', ({ store, given }) => {
     release()
 
     expect(refused).toBe('refused')
-    expect((await answer).status).toBe(200)
+    const { status, headers } = await answer
+    expect([status, headers.get('connection')]).toEqual([200, 'close'])
     await Promise.all([stopped, again])
+  })
+
+  it('ends a connection that asks again and again with the answer under way', async () => {
+    let server: Listening | undefined
+    let stopped: Promise<void> | undefined
+    const onAnswer = () => {
+      stopped = server?.stop()
+    }
+    server = await start({ onAnswer })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = () =>
+      new Promise<string>((resolve) => {
+        get(`${server?.url}/healthz`, { agent }, (answer) => {
+          answer.resume()
+          answer.once('end', () => resolve(String(answer.headers.connection)))
+        }).once('error', ({ message }) => resolve(message))
+      })
+
+    const answers = [await ask(), await ask()]
+    await stopped
+    agent.destroy()
+
+    expect(answers).toEqual(['close', expect.stringContaining('ECONNREFUSED')])
   })
 
   it.each([
