@@ -4,17 +4,25 @@ import { failureOf } from './exit.js'
 import { createProgram } from './program.js'
 import { json } from './shown.js'
 
-// `spillway jobs list | head` is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
-})
+process.stdout.once('error', unheard).on('error', () => undefined)
+// Whoever does not listen to its notes any more still wants the work done.
+process.stderr.on('error', () => undefined)
 
 const argv = process.argv.slice(2)
 try {
   await createProgram().parseAsync(argv, { from: 'user' })
 } catch (error) {
   report(error)
+}
+
+/** `spillway jobs list | head` is no error. What runs until it is stopped is stopped, in order. */
+function unheard({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE' && process.listenerCount('SIGTERM') > 0) process.emit('SIGTERM', 'SIGTERM')
+  else if (code === 'EPIPE') process.exit(0)
+  else {
+    process.stderr.write(`spillway: cannot write what was found: ${message}\n`)
+    process.exit(1)
+  }
 }
 
 function report(error: unknown): void {

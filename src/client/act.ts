@@ -1,4 +1,5 @@
 import { SpillwayError } from '../job/errors.js'
+import { isStorable } from '../job/text.js'
 import type { Act } from '../store/store.js'
 
 /** Who acts and why; stored with the effect, in the same transaction. */
@@ -12,7 +13,17 @@ export interface ActOptions {
 
 /** What the store is told about who acts. */
 export function actOf(defaultActor: string, { actor, reason, requestId }: ActOptions): Act {
-  return { actor: actor ?? defaultActor, reason, requestId }
+  return {
+    actor: said('actor', actor ?? defaultActor),
+    reason: said('reason', reason),
+    requestId: said('requestId', requestId),
+  }
+}
+
+/** @throws `invalid_option` for what no store can keep. */
+function said<T extends string | undefined>(what: string, text: T): T {
+  if (text === undefined || isStorable(text)) return text
+  throw new SpillwayError('invalid_option', `cannot act with this ${what}: it holds U+0000 or half a surrogate pair`)
 }
 
 const LARGEST_ID = 2n ** 63n - 1n

@@ -3,6 +3,7 @@ import { SpillwayError } from '../job/errors.js'
 import { isMoment } from '../job/moment.js'
 import { checkSelector } from '../job/selector.js'
 import { isJobState, JOB_STATES } from '../job/states.js'
+import { isStorable } from '../job/text.js'
 import type { CauseFilter, DlqFilter, FlowFilter, GroupFilter, JobFilter, RemovedFilter } from '../store/store.js'
 import { isJobId } from './act.js'
 
@@ -10,11 +11,11 @@ import { isJobId } from './act.js'
 export function checkJobFilter(filter: JobFilter): JobFilter {
   const named = withoutUndefined(filter)
   for (const [key, value] of Object.entries(named)) {
-    if (key === 'queues' && Array.isArray(value) && value.length > 0) continue
+    if (key === 'queues' && Array.isArray(value) && value.length > 0 && value.every(isText)) continue
     if (key !== 'state' && key !== 'queue' && key !== 'kind') {
       throw refused(key, value, 'it is unknown; known are state, queue, kind')
     }
-    if (typeof value !== 'string' || value === '') throw refused(key, value, 'a text that is not empty is accepted')
+    if (!isText(value)) throw refused(key, value, TEXT)
   }
   if (named.state !== undefined && !isJobState(named.state)) {
     throw refused('state', named.state, `known are ${JOB_STATES.join(', ')}`)
@@ -46,7 +47,7 @@ export function checkGroupFilter(filter: GroupFilter): GroupFilter {
   for (const [key, value] of Object.entries(named)) {
     if (key !== 'queue' && key !== 'kind' && key !== 'triage')
       throw refused(key, value, 'it is unknown; known are queue, kind, triage')
-    if (typeof value !== 'string' || value === '') throw refused(key, value, 'a text that is not empty is accepted')
+    if (!isText(value)) throw refused(key, value, TEXT)
   }
   if (named.triage !== undefined && !TRIAGE.includes(named.triage))
     throw refused('triage', named.triage, `known are ${TRIAGE.join(', ')}`)
@@ -61,7 +62,8 @@ export function checkCauseFilter(filter: CauseFilter): CauseFilter {
     if (!['queue', 'queues', 'kind', 'cause'].includes(key)) {
       throw refused(key, value, 'it is unknown; known are queue, queues, kind, cause')
     }
-    if (value === '' || value.length === 0) throw refused(key, value, 'a text that is not empty is accepted')
+    const texts: readonly unknown[] = [value].flat()
+    if (texts.length === 0 || !texts.every(isText)) throw refused(key, value, TEXT)
   }
   return named
 }
@@ -91,8 +93,7 @@ export function checkSpan(options: SpanOptions, now: Date, known = 'queue, since
   const { queue, since = 86_400_000, ...unknown } = options
   const [key] = Object.keys(unknown)
   if (key !== undefined) throw refused(key, '', `it is unknown; known are ${known}`)
-  if (queue !== undefined && (typeof queue !== 'string' || queue === ''))
-    throw refused('queue', queue, 'a text that is not empty is accepted')
+  if (queue !== undefined && !isText(queue)) throw refused('queue', queue, TEXT)
   const from = since instanceof Date ? since : new Date(now.getTime() - parseDuration(since, 'since'))
   if (!isMoment(from) || now.getTime() - from.getTime() > LONGEST_SPAN_MS)
     throw refused('since', since, 'a Date of the last 90 days is accepted')
@@ -103,6 +104,13 @@ export function checkSpan(options: SpanOptions, now: Date, known = 'queue, since
 export const SEED_REASONS: Readonly<Record<string, string>> = {
   max_attempts: 'attempts_exhausted',
   deadline_expired: 'deadline_exceeded',
+}
+
+const TEXT = 'a text that is not empty, and holds no U+0000 or half a surrogate pair, is accepted'
+
+/** What no store can hold is in none of its rows, and would be refused by its driver. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && isStorable(value)
 }
 
 function withoutUndefined<T extends object>(filter: T): T {

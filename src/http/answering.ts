@@ -41,7 +41,7 @@ export function written(route: Route, answer: unknown): Written {
 }
 
 /** With what every answer says: no guessing of types, no frames, no caches, no scripts. */
-export function finished(request: Request, response: Response, requestId: string): Response {
+export function finished(request: Pick<Request, 'method'>, response: Response, requestId: string): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(ALWAYS)) headers.set(name, value)
   if (!headers.has('content-security-policy')) headers.set('content-security-policy', NOTHING)

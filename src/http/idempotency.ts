@@ -36,7 +36,8 @@ export async function onceUnderKey(
   const { status, answer, replayed } = await spillway.idempotently(
     {
       ...{ actor: principal.actor, method: route.method, path: filled(route.path, params), key },
-      requestHash: requestHash(asked),
+      // Of two tokens with one name, the one of other queues asks for something else.
+      requestHash: requestHash(principal.queues === null ? asked : [asked, [...principal.queues].sort()]),
     },
     async (client) => {
       const { status: own, text, kept } = written(route, await work(client))

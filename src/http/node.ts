@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeStream } from 'node:stream/web'
+import { SpillwayError } from '../job/errors.js'
+import { finished } from './answering.js'
 import type { ApiHandler } from './handler.js'
+import { problemOf, RefusedWithHeaders } from './problem.js'
 
 /** A request of Node.js, and what frameworks put onto it. */
 export type NodeRequest = IncomingMessage & {
@@ -15,6 +19,9 @@ export type NodeRequest = IncomingMessage & {
   readonly rawBody?: Uint8Array | string
 }
 
+/** How long a reader may take nothing of an answer; a stream of events says something every 15 s. */
+const STALLED_MS = 120_000
+
 /** The handler as a listener of Node.js, which Express and Connect take as it is. Never throws. */
 export function toNodeListener(handler: ApiHandler): (request: NodeRequest, response: ServerResponse) => void {
   return (request, response) => void respond(handler, request, response, request.baseUrl ?? '')
@@ -26,24 +33,33 @@ export async function respond(
   request: NodeRequest,
   response: ServerResponse,
   basePath: string,
+  stalledMs = STALLED_MS,
 ): Promise<void> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const asked = webRequest(request, gone.signal)
-  if (asked === undefined) {
-    response.writeHead(400).end()
+  if (asked instanceof SpillwayError) {
+    const requestId = randomUUID()
+    await written(finished({ method: request.method ?? 'GET' }, problemOf(asked, requestId), requestId), response)
+    request.resume()
     return
   }
   const answer = await handler(asked, { address: request.socket.remoteAddress, basePath })
-  await written(answer, response)
+  await written(answer, response, stalledMs)
   // What a refused request still sends is not read: its connection ends with the answer.
   if (!request.readableEnded && !request.complete) request.resume()
 }
 
-function webRequest(request: NodeRequest, signal: AbortSignal): Request | undefined {
+/** @returns the refusal, where it is none that could be answered. */
+function webRequest(request: NodeRequest, signal: AbortSignal): Request | SpillwayError {
   const { method = 'GET', headers } = request
   const url = urlOf(request)
-  if (url === undefined) return undefined
+  if (url === undefined) {
+    return new SpillwayError(
+      'route_not_found',
+      'cannot read the address of this request: a path as /api/v1/dlq is accepted',
+    )
+  }
   try {
     const given = new Headers()
     for (const [name, value] of Object.entries(headers)) {
@@ -55,17 +71,27 @@ function webRequest(request: NodeRequest, signal: AbortSignal): Request | undefi
     const init = { method, headers: given, signal, ...(hasBody ? bodyOf(request) : {}) }
     return new Request(url, init as RequestInit)
   } catch {
-    // A method or header that the web does not know, such as TRACE: nothing we could answer.
-    return undefined
+    // A method that the web does not know, such as TRACE.
+    return new RefusedWithHeaders(
+      'method_not_allowed',
+      `cannot ${method.slice(0, 20)} anything: ${METHODS} are accepted`,
+      {
+        allow: METHODS,
+      },
+    )
   }
 }
 
+const METHODS = 'DELETE, GET, HEAD, PATCH, POST, PUT'
+
 function urlOf({ url = '/', originalUrl = url, headers, socket }: NodeRequest): URL | undefined {
   const host = /^[\w.:[\]-]{1,255}$/.test(headers.host ?? '') ? headers.host : 'localhost'
-  if (!originalUrl.startsWith('/')) return undefined
+  // As a client writes it that takes us for a proxy.
+  const path = originalUrl.replace(/^https?:\/\/[^/?#]+(?=\/)/i, '')
+  if (!path.startsWith('/')) return undefined
   try {
     const scheme = 'encrypted' in socket ? 'https' : 'http'
-    return new URL(`${scheme}://${host}${originalUrl.replace(/^\/{2,}/, '/')}`)
+    return new URL(`${scheme}://${host}${path.replace(/^\/{2,}/, '/')}`)
   } catch {
     // No URL: nothing we could answer.
     return undefined
@@ -87,7 +113,9 @@ function wasRead({ readableEnded, readableDidRead }: NodeRequest): boolean {
   return readableEnded || readableDidRead
 }
 
-async function written(answer: Response, response: ServerResponse): Promise<void> {
+async function written(answer: Response, response: ServerResponse, stalledMs = STALLED_MS): Promise<void> {
+  // Who does not read is let go, so that nobody holds a connection for ever.
+  response.setTimeout(stalledMs, () => response.destroy())
   response.writeHead(answer.status, Object.fromEntries(answer.headers))
   if (answer.body === null) {
     response.end()

@@ -24,6 +24,7 @@ export interface ReadInput {
  */
 export async function readInput(request: Request, url: URL, route: Route, limits: BodyLimits): Promise<ReadInput> {
   const query = checked(route.query, queryOf(url), 'query', route.query === undefined)
+  checkNoBodyOfGet(request)
   if (route.bodyType === 'lines') return { query, body: undefined }
   const text = await bodyText(request, limits.json)
   if (route.body === undefined) {
@@ -70,11 +71,26 @@ async function* chunks(request: Request, limit: number): AsyncGenerator<Uint8Arr
   if (request.body === null) return
   checkCoding(request)
   let size = 0
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength
-    if (size > limit) throw tooLarge(limit)
-    yield chunk
+  const arriving = (request.body as unknown as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value } = await arriving.next().catch(() => {
+        throw refused('invalid_option', 'cannot read the body: it did not arrive whole', [])
+      })
+      if (done === true) return
+      size += value.byteLength
+      if (size > limit) throw tooLarge(limit)
+      yield value
+    }
+  } finally {
+    await arriving.return?.()
   }
+}
+
+/** What a GET sends as its body is never read: whoever meant it as a filter would be shown everything. */
+function checkNoBodyOfGet({ method, headers }: Request): void {
+  if ((method !== 'GET' && method !== 'HEAD') || Number(headers.get('content-length') ?? 0) === 0) return
+  throw refused('invalid_option', `cannot take a body with ${method}: what it asks for stands in its query`, [])
 }
 
 /** Each parameter once; given twice, somebody means two different things. */

@@ -54,9 +54,12 @@ export class Router {
   }
 }
 
+/** A name of 255 characters, each of which may take nine in an address. */
+const LONGEST_PART = 255 * 9
+
 function shapeOf(path: string): RegExp {
   const source = path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    name === 'id' ? String.raw`(\d{1,19})` : '([^/]{1,800})',
+    name === 'id' ? String.raw`(\d{1,19})` : `([^/]{1,${LONGEST_PART}})`,
   )
   return new RegExp(`^${source}$`)
 }

@@ -76,6 +76,16 @@ export async function reachable(
   return { within, beyond }
 }
 
+/** Whether none of these jobs lies in a queue that the caller does not reach. What is gone lies in none. */
+export async function noneBeyond(call: Call, ids: readonly string[]): Promise<boolean> {
+  if (call.principal.queues === null) return true
+  for (const id of ids) {
+    const job = await call.client.jobs.get(id, { payload: false })
+    if (job !== undefined && !reaches(call.principal, job.queue)) return false
+  }
+  return true
+}
+
 /** @throws `forbidden` for a token of some queues: what is changed here holds for all. */
 export function wholeStore({ principal }: Call): void {
   if (principal.queues === null) return

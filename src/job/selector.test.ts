@@ -39,6 +39,8 @@ describe('a selector', () => {
     [{ ids: Array.from({ length: 100_001 }, String) }],
     [{ queue: '' }],
     [{ queue: ' ' }],
+    [{ queue: 'a\0' }],
+    [{ queues: ['\ud800'], all: true }],
     [{ queue: undefined }],
     [{ queue: null }],
     [{ queue: ['a'] }],

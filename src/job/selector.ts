@@ -1,6 +1,7 @@
 import { SpillwayError, shown } from './errors.js'
 import { isMoment } from './moment.js'
 import { isJobState, type JobState } from './states.js'
+import { isStorable } from './text.js'
 
 /** Which jobs an action is about. What is named narrows; nothing named is refused, never everything. */
 export interface Selector {
@@ -88,6 +89,7 @@ const CHECKS: { readonly [K in keyof Selector]-?: (value: unknown, key: string) 
 
 function text(value: unknown, key: string): string {
   if (typeof value !== 'string' || value.trim() === '') throw refused(key, value, 'a text that is not empty')
+  if (!isStorable(value)) throw refused(key, value, 'a text without U+0000 and half surrogate pairs')
   return value
 }
 

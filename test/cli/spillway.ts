@@ -24,6 +24,8 @@ export interface Running {
   /** The same of what it says on stderr. */
   note(matching: RegExp): Promise<string>
   kill(signal: NodeJS.Signals): void
+  /** Nobody reads it any more, as when the other end of a pipe goes away. */
+  hangUp(stream: 'stdout' | 'stderr'): void
   readonly done: Promise<Ran>
 }
 
@@ -98,5 +100,9 @@ class Process implements Running {
 
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal)
+  }
+
+  hangUp(stream: 'stdout' | 'stderr'): void {
+    this.child[stream].destroy()
   }
 }

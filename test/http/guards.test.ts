@@ -69,6 +69,19 @@ describeStore('the way in', ({ store, given, db }) => {
     expect(await api(line)).toMatchObject({ status: 422, body: { code: 'invalid_option' } })
   })
 
+  it.each([
+    ['ü', 255],
+    ['ह', 255],
+    ['💥', 127],
+  ])('finds a queue by the longest name of %s that one may have', async (letter, length) => {
+    const queue = letter.repeat(length)
+    await given.job({ state: 'archived', queue })
+    const part = encodeURIComponent(queue)
+
+    expect((await api(`GET /queues/${part}`)).body).toMatchObject({ queue, counts: { archived: 1 } })
+    expect((await api(`POST /queues/${part}/pause`)).status).toBe(200)
+  })
+
   it.each(['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01', '2026-02-30T00:00:00Z'])(
     'refuses the time %s, which no store can hold, wherever one is taken',
     async (at) => {

@@ -1,7 +1,9 @@
-import { connect } from 'node:net'
+import { Agent, createServer, get } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { Client } from '../../src/client/client.js'
-import { type ListenOptions, listen } from '../../src/http/index.js'
+import { type ApiHandler, type Listening, type ListenOptions, listen } from '../../src/http/index.js'
+import { respond } from '../../src/http/node.js'
 import { describeStore } from '../support/store.js'
 
 describeStore('a server', ({ store, given }) => {
@@ -94,8 +96,32 @@ describeStore('a server', ({ store, given }) => {
     release()
 
     expect(refused).toBe('refused')
-    expect((await answer).status).toBe(200)
+    const { status, headers } = await answer
+    expect([status, headers.get('connection')]).toEqual([200, 'close'])
     await Promise.all([stopped, again])
+  })
+
+  it('ends a connection that asks again and again with the answer under way', async () => {
+    let server: Listening | undefined
+    let stopped: Promise<void> | undefined
+    const onAnswer = () => {
+      stopped = server?.stop()
+    }
+    server = await start({ onAnswer })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = () =>
+      new Promise<string>((resolve) => {
+        get(`${server?.url}/healthz`, { agent }, (answer) => {
+          answer.resume()
+          answer.once('end', () => resolve(String(answer.headers.connection)))
+        }).once('error', ({ message }) => resolve(message))
+      })
+
+    const answers = [await ask(), await ask()]
+    await stopped
+    agent.destroy()
+
+    expect(answers).toEqual(['close', expect.stringContaining('ECONNREFUSED')])
   })
 
   it.each([
@@ -115,21 +141,86 @@ describeStore('a server', ({ store, given }) => {
     ['a huge header', `GET /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`],
   ])('refuses %s, and lives', async (_, text) => {
     const server = await start()
-    const { port } = new URL(server.url)
 
-    const said = await new Promise<string>((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1', () => socket.end(text))
-      let all = ''
-      socket.on('data', (data) => {
-        all += String(data)
-      })
-      socket.on('error', () => resolve(all))
-      socket.on('close', () => resolve(all))
-    })
+    const said = await sent(server.url, text)
 
-    expect(said === '' || /^HTTP\/1\.1 4\d\d /.test(said), said).toBe(true)
+    const [head = '', told = ''] = said.split('\r\n\r\n')
+    expect(head, said).toMatch(/^HTTP\/1\.1 4\d\d /)
+    expect(head, said).toMatch(/content-type: application\/problem\+json/i)
+    expect(said, said).toMatch(/"detail":"[^"]{20}/)
+    expect(told, said).toContain(`"status":${head.slice(9, 12)}`)
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     await server.stop()
+  })
+
+  it('takes what a body sent with a GET would filter by for a mistake', async () => {
+    const server = await start()
+
+    const said = await sent(
+      server.url,
+      'GET /api/v1/dlq HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{"queue":"q"}',
+    )
+
+    expect(said).toMatch(/^HTTP\/1\.1 422 /)
+    expect(said).toContain('its query')
+    await server.stop()
+  })
+
+  it('answers an address with the name of the server in it, as proxies get it', async () => {
+    const server = await start()
+
+    const said = await sent(
+      server.url,
+      'GET http://127.0.0.1/api/v1/dlq HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
+    )
+
+    expect(said).toMatch(/^HTTP\/1\.1 200 /)
+    await server.stop()
+  })
+
+  it.each(['/jobs', '/dlq/bulk-retry', '/dlq/import'])(
+    'takes a body of %s that breaks off for a fault of who sent it',
+    async (path) => {
+      const answers: number[] = []
+      let told: () => void = () => undefined
+      const isTold = new Promise<void>((resolve) => {
+        told = resolve
+      })
+      const errors: unknown[] = []
+      const server = await start({
+        onError: (error) => errors.push(error),
+        onAnswer: ({ status }) => {
+          answers.push(status)
+          told()
+        },
+      })
+
+      const type = path.endsWith('import') ? 'application/x-ndjson' : 'application/json'
+      const head = `POST /api/v1${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: ${type}\r\nContent-Length: 1000`
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.end(`${head}\r\n\r\n{"kind":`))
+      socket.on('error', () => undefined)
+      await isTold
+
+      expect(answers).toEqual([422])
+      expect(errors).toEqual([])
+      await server.stop()
+    },
+  )
+
+  it('lets go of who asks for events and reads none of them', async () => {
+    const { listener, closed } = neverEnding()
+    const server = createServer((request, response) => void respond(listener, request, response, '', 50))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1', () =>
+      socket.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'),
+    )
+    socket.on('error', () => undefined)
+    socket.pause()
+
+    await closed
+
+    socket.destroy()
+    server.close()
   })
 
   it('survives a reader who goes away in the middle', async () => {
@@ -145,3 +236,35 @@ describeStore('a server', ({ store, given }) => {
     await server.stop()
   })
 })
+
+/** Sends it, and hears what comes back: a document, or nothing until the other side ends. */
+function sent(url: string, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text))
+    let all = ''
+    const done = () => {
+      resolve(all)
+      socket.destroy()
+    }
+    socket.on('data', (data) => {
+      all += String(data)
+      if (/\r\n\r\n[\s\S]*\}/.test(all)) done()
+    })
+    socket.on('error', done)
+    socket.on('close', done)
+  })
+}
+
+/** Answers with a stream that says more than any buffer takes, and tells when its reader was let go. */
+function neverEnding(): { listener: ApiHandler; closed: Promise<void> } {
+  let gone: () => void = () => undefined
+  const closed = new Promise<void>((resolve) => {
+    gone = resolve
+  })
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+    cancel: () => gone(),
+  })
+  const listener = Object.assign(async () => new Response(body), { drain: () => undefined })
+  return { listener, closed }
+}

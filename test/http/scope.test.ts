@@ -4,7 +4,7 @@ import { apiOn } from './api.js'
 
 const of = (items: { id: string }[]) => items.map(({ id }) => id).sort()
 
-describeStore('a token of some queues', ({ store, given }) => {
+describeStore('a token of some queues', ({ store, given, db }) => {
   const api = apiOn(store, { access: { tokens: true } })
   const tokenOf = async (...queues: string[]) =>
     (await api.client.tokens.create({ name: 'ann', role: 'admin', queues })).secret
@@ -37,7 +37,8 @@ describeStore('a token of some queues', ({ store, given }) => {
       expect((await api('GET /dlq/depth', { token })).body.total).toBe(ids.length)
       expect((await api('GET /dlq/groups', { token })).body.items).toHaveLength(ids.length)
       expect((await api('GET /jobs/counts', { token })).body.archived).toBe(ids.length)
-      expect((await api('GET /workers', { token })).body.items).toHaveLength(1)
+      const workers = await api('GET /workers', { token })
+      expect(workers.body.items).toMatchObject([{ queues: ['mine'] }])
       const queues = (await api('GET /queues', { token })).body.items.map((it: { queue: string }) => it.queue)
       expect(queues).not.toContain('theirs')
       expect((await api('GET //metrics', { token })).text).not.toContain('theirs')
@@ -159,6 +160,26 @@ describeStore('a token of some queues', ({ store, given }) => {
     expect((await api(`POST /jobs/${both[0]?.id}/release`, { token })).status).toBe(200)
   })
 
+  it('sees of what a fingerprint crashed no more than its own jobs', async () => {
+    const fingerprint = 'd'.repeat(32)
+    const mine = await given.job({ state: 'quarantined', heldReason: 'crash_bound', fingerprint, queue: 'mine' })
+    const theirs = await given.job({ state: 'archived', queue: 'theirs' })
+    for (const { id, queue } of [mine, theirs]) {
+      const text = `insert into spillway.crashes (fingerprint, kind, queue, job_id, registration, alone, worker)
+                    values ('${fingerprint}', 'test', '${queue}', ${id}, ${id}, true, 'worker of ${queue}')`
+      await db.run({ name: `crash ${queue}`, text }, [])
+    }
+    const token = await tokenOf('mine')
+
+    for (const look of ['', '?include_payload=true']) {
+      const { body } = await api(`GET /quarantine/${fingerprint}${look}`, { token })
+      expect(body.crash_log, look).toMatchObject([{ job_id: mine.id }])
+      expect(body.workers, look).toEqual(['worker of mine'])
+    }
+    const whole = (await api.client.tokens.create({ name: 'root', role: 'admin' })).secret
+    expect((await api(`GET /quarantine/${fingerprint}`, { token: whole })).body.crash_log).toHaveLength(2)
+  })
+
   it('has its bulk work narrowed to them', async () => {
     await given.jobs(2, { state: 'archived', queue: 'mine' })
     await given.jobs(2, { state: 'archived', queue: 'also' })
@@ -181,6 +202,35 @@ describeStore('a token of some queues', ({ store, given }) => {
     expect((await store.dlqDepth()).queues).toMatchObject([{ queue: 'theirs', depth: 3 }])
   })
 
+  it('is told nothing of named jobs of other queues: neither that they are there, nor in which state', async () => {
+    const states = ['archived', 'failed', 'available', 'running', 'completed', 'discarded', 'quarantined'] as const
+    const there = await Promise.all(states.map(async (state) => (await given.job({ state, queue: 'theirs' })).id))
+    const never = '900000000000'
+    const mine = (await given.job({ state: 'archived', queue: 'mine' })).id
+
+    for (const token of [await tokenOf('mine'), await tokenOf('mine', 'also')]) {
+      for (const action of ['retry', 'discard', 'move', 'purge']) {
+        const body = { action, selector: { ids: [...there, never] } }
+        const { id } = (await api('POST /jobs/bulk', { token, key: `${action} ${token}`, body })).body
+        await api.client.operations.run(id)
+        const { items } = (await api(`GET /operations/${id}/rows`, { token })).body
+        const told = items.map((it: { id: string; code: string; message: string }) => [
+          it.code,
+          it.message.replace(it.id, 'ID'),
+        ])
+        expect(of(items), action).toEqual([...there, never].sort())
+        expect(new Set(told.map(String)).size, `${action}: ${JSON.stringify(told)}`).toBe(1)
+        expect(told[0][0], action).toBe('not_found')
+      }
+      const after = (id: string) => api(`GET /dlq?before_id=${id}`, { token })
+      expect((await after(mine)).status).toBe(200)
+      const [foreign, none] = [await after(there[0] as string), await after(never)]
+      expect([foreign.status, none.status]).toEqual([404, 404])
+      expect(foreign.body.detail.replace(there[0], never)).toBe(none.body.detail)
+    }
+    for (const [n, id] of there.entries()) expect(await store.getJob(id)).toMatchObject({ state: states[n] })
+  })
+
   it('is refused where it names another queue', async () => {
     const { id } = await given.job({ state: 'archived', queue: 'mine' })
     const token = await tokenOf('mine')
@@ -197,6 +247,7 @@ describeStore('a token of some queues', ({ store, given }) => {
       [`PATCH /jobs/${id}`, { queue: 'theirs' }],
       ['POST /dlq/bulk-retry', { selector: { queue: 'theirs' } }],
       ['POST /dlq/bulk-retry', { selector: { queues: ['mine', 'theirs'], all: true } }],
+      ['POST /dlq/bulk-retry', { selector: { queue: 'theirs', queues: ['mine'] } }],
       ['POST /dlq/bulk-retry', { selector: { queue: 'mine' }, overrides: { queue: 'theirs' } }],
       ['POST /queues/theirs/pause', {}],
       ['POST /tokens', { name: 'x' }],

@@ -5,6 +5,9 @@ import { runs, subcommand } from '../command.js'
 import type { SharedOptions } from '../connect.js'
 import { Output } from '../output.js'
 
+const WAITING_MS = 3_000
+const WAITING = 'waiting: for PostgreSQL to answer, or for another process that migrates'
+
 interface MigrateFlags {
   readonly status?: boolean
   readonly sql?: boolean
@@ -25,7 +28,8 @@ export function migrateCommand(program: Command): void {
       const client = database().spillway
       if (options.sql) return printPending(options.schema ?? 'spillway', await client.schemaStatus())
       if (options.status) return showStatus(out, await client.schemaStatus())
-      const { applied, version } = await client.migrate()
+      const patience = setTimeout(() => out.note(WAITING), WAITING_MS)
+      const { applied, version } = await client.migrate().finally(() => clearTimeout(patience))
       if (out.isJson) return out.document({ applied, version })
       for (const name of applied) out.line(`applied ${name}`)
       out.line(

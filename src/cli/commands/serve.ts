@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { Access, AnswerNotice } from '../../http/index.js'
 import { SpillwayError } from '../../job/errors.js'
-import { collect, whole } from '../arguments.js'
+import { collect, port } from '../arguments.js'
 import { runs, subcommand } from '../command.js'
 import type { Output } from '../output.js'
 import { oneLine } from '../shown.js'
@@ -108,13 +108,12 @@ function messageOf(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error), 500)
 }
 
-function port(text: string): number {
-  const value = whole(text)
-  if (value <= 65_535) return value
-  throw new InvalidArgumentError('A port from 0 to 65535 is accepted.')
-}
-
 function portOfEnvironment(): number | undefined {
   const text = process.env.PORT
-  return text === undefined || !/^\d{1,5}$/.test(text) ? undefined : Number(text)
+  if (text === undefined || text === '') return undefined
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new SpillwayError(
+    'invalid_option',
+    `cannot listen on port ${oneLine(text, 40)} of PORT: 0 to 65535 is accepted, and --port goes before it`,
+  )
 }

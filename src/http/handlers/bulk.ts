@@ -9,7 +9,8 @@ import { Answered, acting, type Call } from '../call.js'
 import { defined } from '../defined.js'
 import type { bulkRetryBody, cloneBody, jobsBulkBody, retryBody } from '../inputs.js'
 import type { ACTION_RIGHTS } from '../route.js'
-import { checkQueue, narrowed, noJob, reachable } from '../scope.js'
+import { checkQueue, narrowed, noJob, reachable, reaches } from '../scope.js'
+import { refuseReplacing } from './unique-keys.js'
 
 type BulkAction = z.output<typeof jobsBulkBody>['action']
 type BulkBody = Partial<z.output<typeof bulkRetryBody>>
@@ -39,6 +40,7 @@ export async function actOnIds(
   budget: 'fresh' | 'keep',
 ): Promise<unknown> {
   checkQueue(call, body.overrides?.queue)
+  refuseReplacing(call, body.on_conflict)
   if (action !== 'retry') refuseRetryTerms(action, body)
   const { within, beyond } = await reachable(call, ids)
   const unknown = beyond.map((id) => ({ id, code: 'not_found', message: noJob(id).message }))
@@ -66,6 +68,7 @@ export async function beginBulk(
   budget: 'fresh' | 'keep',
 ): Promise<unknown> {
   checkQueue(call, body.overrides?.queue)
+  refuseReplacing(call, body.on_conflict)
   const { ids, dry_run: dryRun, rate, preview, max_waiting: maxWaiting, canary, abort_above: abortAbove, hold } = body
   const pace = defined({ dryRun, rate, preview, maxWaiting, canary, abortAbove, hold })
   if (action !== 'retry') refuseRetryTerms(action, body)
@@ -92,7 +95,8 @@ async function scopeOf(call: Call, { selector, ids, preview }: BulkBody): Promis
       throw new SpillwayError('selector_refused', 'cannot take a preview and a selector: the preview has its own')
     }
     const seen = await call.client.operations.get(preview)
-    if (seen !== undefined && !seesOperation(call, seen)) {
+    // What a token of some queues has looked at names them; what names none may be about all.
+    if (seen !== undefined && !(namesReached(call, seen) ?? call.principal.queues === null)) {
       throw new SpillwayError('operation_not_found', `cannot find operation ${preview}`)
     }
     return {}
@@ -107,19 +111,31 @@ async function scopeOf(call: Call, { selector, ids, preview }: BulkBody): Promis
   const { queues } = call.principal
   const outside = queues === null ? undefined : given.queues?.find((queue) => !queues.includes(queue))
   checkQueue(call, outside)
+  checkQueue(call, given.queue)
   if (given.queues !== undefined) return wanted as Selector
   return narrowed(call, wanted) as Selector
 }
 
-/** Whether the caller may know of an operation: one of their own, or on queues they reach. */
-export function seesOperation(
-  { principal }: Call,
-  { selector, createdBy }: { readonly selector: Selector; readonly createdBy: string },
-): boolean {
-  const { queues } = principal
-  if (queues === null || createdBy === principal.actor) return true
+interface OperationLike {
+  readonly selector: Selector
+  readonly createdBy: string
+}
+
+/**
+ * Whether the caller may know of an operation: one on queues they reach, or on named jobs, which were acted on at once,
+ * under their own name. Several tokens may have one name, and not all of them the same queues.
+ */
+export function seesOperation(call: Call, operation: OperationLike): boolean {
+  const { principal } = call
+  if (principal.queues === null) return true
+  const isOwn = operation.selector.ids !== undefined && operation.createdBy === principal.actor
+  return namesReached(call, operation) ?? isOwn
+}
+
+/** Whether the caller reaches every queue that an operation names; undefined where it names none. */
+export function namesReached({ principal }: Call, { selector }: Pick<OperationLike, 'selector'>): boolean | undefined {
   const named = selector.queue === undefined ? selector.queues : [selector.queue]
-  return named?.every((queue) => queues.includes(queue)) ?? false
+  return named?.every((queue) => reaches(principal, queue))
 }
 
 function termsOf({ budget, on_conflict, force }: RetryTerms) {

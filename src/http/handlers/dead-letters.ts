@@ -8,11 +8,13 @@ import { beginBulk, overridesOf } from './bulk.js'
 import { showJob } from './jobs.js'
 import { sharedPage } from './pages.js'
 import { depthOf, totalOfDead } from './totals.js'
+import { withinKeys } from './unique-keys.js'
 
 export const deadLetterHandlers: Handlers<keyof typeof deadLetterRoutes> = {
   async listDlq(call, { query }) {
     const { limit, cursor, before_id: beforeId, before_dlq_at: beforeDlqAt, q, error = q, ...filter } = query
     const wanted = { ...narrowed(call, filter), error, beforeId, beforeDlqAt }
+    if (beforeId !== undefined && beforeDlqAt === undefined) await checkReach(call, beforeId)
     const paging = { limit, cursor: cursor ?? beforeId }
     const page = await sharedPage(call, 'dlq', wanted, paging, () =>
       call.client.dlq.list(defined(wanted), { limit, cursor }),
@@ -57,7 +59,9 @@ export const deadLetterHandlers: Handlers<keyof typeof deadLetterRoutes> = {
   async retryDlq(call, { params, body }) {
     checkQueue(call, body.queue)
     await checkReach(call, params.id)
-    return call.client.dlq.retry(params.id, { ...overridesOf(body), ...acting(call, body) })
+    return withinKeys(call, body.on_conflict, (onConflict) =>
+      call.client.dlq.retry(params.id, { ...overridesOf(body), ...defined({ onConflict }), ...acting(call, body) }),
+    )
   },
 
   async discardDlq(call, { params, body }) {

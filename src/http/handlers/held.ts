@@ -3,7 +3,7 @@ import { decodePayload } from '../../job/payload.js'
 import { acting, type Call, type Handlers, need } from '../call.js'
 import type { heldRoutes } from '../contract/held.js'
 import { defined } from '../defined.js'
-import { jobFor, narrowed, noJob, oneQueue, reaches } from '../scope.js'
+import { jobFor, narrowed, noJob, oneQueue, reachable, reaches } from '../scope.js'
 import { sharedPage } from './pages.js'
 
 export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
@@ -19,7 +19,8 @@ export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
     const found = await call.client.quarantine.get(fingerprint)
     if (found === undefined || !reaches(call.principal, found.queue)) throw noFingerprint(fingerprint)
     const jobs = found.jobs.filter(({ queue }) => reaches(call.principal, queue))
-    if (!payload) return { ...found, jobs }
+    const crashes = await crashesFor(call, found)
+    if (!payload) return { ...found, ...crashes, jobs }
     await call.client.audit.note('reveal_payload', { fingerprint }, acting(call))
     const { payloadText, ...detail } = {
       payloadText: undefined,
@@ -27,7 +28,7 @@ export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
     }
     const decoded = payloadText === undefined ? undefined : decodePayload(payloadText, { bigint: true })
     const shown = decoded?.ok ? { payload: call.views.masker.mask(decoded.value) } : {}
-    return { ...found, ...detail, jobs, ...shown }
+    return { ...found, ...detail, ...crashes, jobs, ...shown }
   },
 
   async releaseQuarantined(call, { params, body }) {
@@ -77,6 +78,16 @@ export const heldHandlers: Handlers<keyof typeof heldRoutes> = {
     if (refusal !== undefined) throw new SpillwayError(refusal.code as SpillwayError['code'], refusal.message)
     return { id, state: 'available', changed: true }
   },
+}
+
+type Detail = NonNullable<Awaited<ReturnType<Call['client']['quarantine']['get']>>>
+
+/** Of the crashes those of jobs that the caller reaches, and who died of them. */
+async function crashesFor(call: Call, { crashLog, workers }: Detail): Promise<Pick<Detail, 'crashLog' | 'workers'>> {
+  if (call.principal.queues === null) return { crashLog, workers }
+  const { within } = await reachable(call, [...new Set(crashLog.map(({ jobId }) => jobId))])
+  const own = crashLog.filter(({ jobId }) => within.includes(jobId))
+  return { crashLog: own, workers: [...new Set(own.flatMap(({ worker }) => worker ?? []))] }
 }
 
 /** @throws `not_found`, `forbidden`: releasing a fingerprint lets all its jobs go, wherever they are. */

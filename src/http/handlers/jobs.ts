@@ -8,20 +8,25 @@ import { checkQueue, checkReach, jobFor, narrowed, noJob } from '../scope.js'
 import { actOnIds, beginBulk, overridesOf } from './bulk.js'
 import { sharedPage } from './pages.js'
 import { totalOfDead, totalOfJobs } from './totals.js'
+import { withinKeys } from './unique-keys.js'
 
 export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
   async enqueue(call, { body }) {
     checkQueue(call, body.queue ?? 'default')
     const { kind, payload = {}, unique, run_at, max_attempts, on_quarantine, ...rest } = body
-    const key = typeof unique === 'object' ? { key: unique.key, onConflict: unique.on_conflict } : unique
     const settings = {
       ...rest,
-      unique: key,
       runAt: run_at,
       maxAttempts: max_attempts,
       onQuarantine: on_quarantine,
     } as EnqueueOptions
-    const enqueued = await call.client.enqueue(kind, payload, settings)
+    const { key, on_conflict } = typeof unique === 'object' ? unique : { key: unique }
+    const enqueued = await withinKeys(call, on_conflict, (onConflict) =>
+      call.client.enqueue(kind, payload, {
+        ...settings,
+        ...(key === undefined ? {} : { unique: { key, onConflict } }),
+      }),
+    )
     return new Answered(enqueued.inserted ? 201 : 200, enqueued)
   },
 
@@ -85,13 +90,17 @@ export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
   async retryJob(call, { params, body }) {
     checkQueue(call, body.queue)
     await checkReach(call, params.id)
-    return call.client.jobs.retry(params.id, { ...overridesOf(body), ...acting(call, body) })
+    return withinKeys(call, body.on_conflict, (onConflict) =>
+      call.client.jobs.retry(params.id, { ...overridesOf(body), ...defined({ onConflict }), ...acting(call, body) }),
+    )
   },
 
   async cloneJob(call, { params, body }) {
     checkQueue(call, body.queue)
     await checkReach(call, params.id)
-    return call.client.jobs.clone(params.id, { ...overridesOf(body), ...acting(call, body) })
+    return withinKeys(call, undefined, () =>
+      call.client.jobs.clone(params.id, { ...overridesOf(body), ...acting(call, body) }),
+    )
   },
 
   async cancelJob(call, { params, body }) {

@@ -1,7 +1,8 @@
 import { SpillwayError } from '../../job/errors.js'
 import { acting, type Call, type Handlers, need } from '../call.js'
 import type { operationRoutes } from '../contract/operations.js'
-import { seesOperation } from './bulk.js'
+import { noneBeyond } from '../scope.js'
+import { namesReached, seesOperation } from './bulk.js'
 import { sharedPage } from './pages.js'
 
 export const operationHandlers: Handlers<keyof typeof operationRoutes> = {
@@ -55,8 +56,13 @@ type Operation = NonNullable<Awaited<ReturnType<Call['client']['operations']['ge
 /** @throws `operation_not_found`, also where it is on queues that the caller does not reach. */
 async function found(call: Call, id: string): Promise<Operation> {
   const operation = await call.client.operations.get(id)
-  if (operation !== undefined && seesOperation(call, operation)) return operation
+  if (operation !== undefined && seesOperation(call, operation) && (await isWithin(call, operation))) return operation
   throw new SpillwayError('operation_not_found', `cannot find operation ${id}; GET /operations lists them`)
+}
+
+/** Of named jobs alone: whether they all are where the caller reaches them. */
+async function isWithin(call: Call, operation: Operation): Promise<boolean> {
+  return namesReached(call, operation) ?? noneBeyond(call, operation.selector.ids ?? [])
 }
 
 function shown(call: Call, operation: Operation): Operation {

@@ -12,7 +12,8 @@ export const serverHandlers: Handlers<keyof typeof serverRoutes> = {
 
   async listWorkers(call) {
     const all = await call.once('workers', () => call.client.workers.list())
-    return { items: all.filter(({ queues }) => queues.some((queue) => reaches(call.principal, queue))) }
+    const items = all.map((it) => ({ ...it, queues: it.queues.filter((queue) => reaches(call.principal, queue)) }))
+    return { items: items.filter(({ queues }) => queues.length > 0) }
   },
 
   async listAudit(call, { query }) {
@@ -24,14 +25,15 @@ export const serverHandlers: Handlers<keyof typeof serverRoutes> = {
   },
 }
 
-/** Their own deeds, and what names a queue they reach. */
+/** What names queues they reach, and where none is named their own deeds. */
 function seesEntry(
   { principal }: Call,
   { actor, target }: { readonly actor: string; readonly target: unknown },
 ): boolean {
-  if (principal.queues === null || actor === principal.actor) return true
-  if (typeof target !== 'object' || target === null) return false
-  const { queue, selector } = target as { queue?: unknown; selector?: { queue?: unknown } }
-  const named = queue ?? selector?.queue
-  return typeof named === 'string' && reaches(principal, named)
+  if (principal.queues === null) return true
+  const { queue, selector } = (target ?? {}) as { queue?: unknown; selector?: Record<string, unknown> }
+  const named = [queue ?? selector?.['queue'] ?? selector?.['queues'] ?? []].flat()
+  // A selector without queues is about all of them, unless it names jobs.
+  if (named.length === 0) return actor === principal.actor && (selector === undefined || selector['ids'] !== undefined)
+  return named.every((it) => typeof it === 'string' && reaches(principal, it))
 }

@@ -5,7 +5,9 @@ import { isId } from './cursor.js'
 import type { Transaction } from './database.js'
 import type { StoredOperation } from './operation-row.js'
 import { placesOf, statesTaken } from './places.js'
-import type { BatchAct, BatchRow, BatchScope, bulkQueries } from './queries/bulk.js'
+import type { BatchAct, BatchRow, BatchScope } from './queries/batch.js'
+import type { bulkQueries } from './queries/bulk.js'
+import { lookQueries } from './queries/look.js'
 import { operateQueries } from './queries/operate.js'
 import type { operationQueries } from './queries/operations.js'
 import type { SourceName } from './queries/sources.js'
@@ -35,6 +37,7 @@ const NOT_SELECTED = 'not_selected'
 /** Runs the statements of queries/bulk.ts and says in words what they refused. */
 export class Batches {
   private readonly cancel
+  private readonly looks
 
   constructor(
     schema: string,
@@ -43,6 +46,7 @@ export class Batches {
     private readonly channel: string,
   ) {
     this.cancel = operateQueries(schema).cancel
+    this.looks = lookQueries(schema)
   }
 
   /**
@@ -151,7 +155,7 @@ export class Batches {
    */
   async replace(tx: Transaction, operation: StoredOperation, id: string): Promise<'done' | 'again' | Refusal> {
     const refused = (code: string, message: string) => ({ id, code, message })
-    const [holder] = await tx.run(this.queries.holderOf, [id, operation.id])
+    const [holder] = await tx.run(this.looks.holderOf, [id, operation.id])
     if (holder?.[1] === 't') {
       return refused(
         'unique_conflict',
@@ -190,15 +194,25 @@ export class Batches {
   /** Why named rows were not where the action looks: {@link NOT_SELECTED} where they are. */
   async sayAllMissing(tx: Transaction, ids: readonly string[], operation: StoredOperation): Promise<Refusal[]> {
     if (ids.length === 0) return []
-    const found = new Map(await tx.run(this.queries.whereabouts, [ids.filter(isId)]))
-    const { action } = operation
+    const { action, selector } = operation
+    const queues = selector.queue === undefined ? selector.queues : [selector.queue]
+    const rows = await tx.run(this.looks.whereabouts, [ids.filter(isId)])
+    // Whoever names queues may be somebody who reaches no others: what lies there is not spoken of.
+    const found = new Map(
+      rows.flatMap(([id, state, queue]) => ((queues?.includes(queue) ?? true) ? [[id, state]] : [])),
+    )
     const wanted = statesTaken(operation)
     return ids.map((id) => {
       if (!isId(id))
         return { id, code: 'not_found', message: `cannot find job ${id.slice(0, 40)}: ids are decimal numbers` }
       const state = found.get(id) as JobState | undefined
       if (state === undefined) {
-        return { id, code: 'not_found', message: `cannot find job ${id}: it is in no state any more, or never was` }
+        const nowhere = queues === undefined ? 'it is' : `it is in none of the queues of this ${action},`
+        return {
+          id,
+          code: 'not_found',
+          message: `cannot find job ${id}: ${nowhere} in no state any more, or never was`,
+        }
       }
       if (wanted.includes(state)) {
         return {

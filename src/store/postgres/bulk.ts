@@ -7,7 +7,8 @@ import type { Database, Transaction } from './database.js'
 import { Lanes } from './lanes.js'
 import { channelOf } from './notices.js'
 import { operationOf, type StoredOperation, type StoredParams, shown } from './operation-row.js'
-import { bulkQueries, type RetryTerms } from './queries/bulk.js'
+import type { RetryTerms } from './queries/batch.js'
+import { bulkQueries } from './queries/bulk.js'
 import { laneQueries } from './queries/lanes.js'
 import { operationQueries } from './queries/operations.js'
 import { Stepping } from './stepping.js'
@@ -20,7 +21,7 @@ export function bulk(db: Database, schema: string): Bulk {
   const channel = channelOf(schema)
   const perform = performing(db, schema)
   const batches = new Batches(schema, bulkQueries(schema), queries, channel)
-  const stepping = new Stepping(db, batches, bulkQueries(schema), queries, new Lanes(laneQueries(schema)))
+  const stepping = new Stepping(schema, db, batches, queries, new Lanes(laneQueries(schema)))
 
   async function find(id: string): Promise<StoredOperation | undefined> {
     if (!isId(id)) return undefined

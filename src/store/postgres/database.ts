@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { faultOf, translate } from './errors.js'
+import { checkUrl, faultOf, translate } from './errors.js'
 import type { Statement } from './sql.js'
 import { probeWay, Road, type Way } from './way.js'
 
@@ -189,7 +189,7 @@ export class Database {
     const { max, onError, applicationName } = this.options
     if (this.isClosed) throw new Error('client was closed')
     const pool = new pg.Pool({
-      connectionString: url,
+      connectionString: checkUrl(url),
       max,
       types: TEXT_ONLY,
       // Behind a pooler only user and database may stand in the startup packet.

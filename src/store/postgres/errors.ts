@@ -52,13 +52,32 @@ export function faultOf(error: unknown): Fault {
   return LOST.test(message) ? 'unavailable' : 'final'
 }
 
+/** A wrong password, a role that may not come in, a database that is not there: waiting does not help. */
+const NOT_LET_IN = new Set(['28P01', '28000', '3D000'])
+const URL_SHAPE = /^(postgres(ql)?:\/\/|socket:|\/)/i
+
+/** @throws `invalid_option` for what the driver would take for the name of a host. Says nothing of what may be a password. */
+export function checkUrl(url: string): string {
+  if (URL_SHAPE.test(url)) return url
+  throw noUrl()
+}
+
+function noUrl(options?: ErrorOptions): SpillwayError {
+  return new SpillwayError(
+    'invalid_option',
+    'cannot use the url of the database: one as postgres://user:password@host:5432/database is accepted, with special characters as %40',
+    options,
+  )
+}
+
 /** Makes a driver error ours, keeping it as `cause`. */
 export function translate(error: unknown): SpillwayError {
   if (error instanceof SpillwayError) return error
   const { code, message } = error as DriverError
   const said = error instanceof AggregateError ? String(error.errors[0]?.message ?? message) : message
   const cause = { cause: error }
-  if (faultOf(error) === 'unavailable') {
+  if (code === 'ERR_INVALID_URL') return noUrl(cause)
+  if (faultOf(error) === 'unavailable' || NOT_LET_IN.has(code ?? '')) {
     return new SpillwayError(
       'store_unavailable',
       `cannot reach PostgreSQL: ${said || code}; check that it runs and that the url is right`,
@@ -71,6 +90,9 @@ export function translate(error: unknown): SpillwayError {
       `the schema is missing or older than this program: ${said}; run \`spillway migrate\``,
       cause,
     )
+  }
+  if (code === '22021') {
+    return new SpillwayError('invalid_option', 'cannot use a text that holds U+0000: PostgreSQL cannot store it', cause)
   }
   if (code === '42501') {
     return new SpillwayError('store_forbidden', `the database role lacks a right: ${said}`, cause)

@@ -1,6 +1,6 @@
 import type { Selector } from '../../job/selector.js'
 import type { Operation, OperationPreview } from '../store.js'
-import type { RetryTerms } from './queries/bulk.js'
+import type { RetryTerms } from './queries/batch.js'
 import type { OperationRow } from './queries/operations.js'
 
 /** An operation with what only its runner needs. */

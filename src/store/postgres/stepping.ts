@@ -1,49 +1,27 @@
 import { SpillwayError } from '../../job/errors.js'
-import type { Operation, OperationState, OperationStep } from '../store.js'
-import type { Batch, Batches, Refusal } from './batches.js'
-import { isId } from './cursor.js'
+import type { Operation, OperationStep } from '../store.js'
+import type { Batches, Refusal } from './batches.js'
+import { BATCH, type Change, START } from './change.js'
+import { Counting } from './counting.js'
 import type { Database, Transaction } from './database.js'
 import { faultOf } from './errors.js'
 import { LANE_MS, LANES, type Lane, type Lanes, Superseded } from './lanes.js'
 import { operationOf, type StoredOperation, shown } from './operation-row.js'
 import { NO_ROOM_MS, Pace } from './pace.js'
-import { placesOf } from './places.js'
-import { joinedPreviews } from './preview.js'
-import type { BatchScope, bulkQueries } from './queries/bulk.js'
+import { lookQueries } from './queries/look.js'
 import type { operationQueries } from './queries/operations.js'
-import { type ScanCursor, WINDOW_IDS, WINDOW_ROWS } from './queries/selection.js'
-import type { SourceName } from './queries/sources.js'
-import { textArray } from './text-array.js'
+import { undoQueries } from './queries/undo.js'
+import { Taking } from './taking.js'
+import { Undoing } from './undoing.js'
 
 /** How long a runner has the right to an operation after a step; another takes it over when that has lapsed. */
 const RUNNER_MS = 10_000
-const COUNT_ROWS = 20_000
 const PENDING_MS = 250
 const WAITING_MS = 100
 const CANARY_MS = 250
-const BATCH = 1_000
 /** Batches that a connection does in a lane before the operation is looked at as a whole. */
 const IN_A_ROW = 4
 const REPLACED_AT_ONCE = 50
-const START = { at: '-infinity', id: '0' } as const
-/** Behind every row. */
-const END = { at: '9999-12-31T00:00:00.000000Z', id: '0' } as const
-
-/** What a step changes in its operation's row. */
-interface Change {
-  readonly phase?: string
-  readonly cursor?: { readonly at: string; readonly id: string }
-  readonly matched?: number
-  readonly succeeded?: number
-  readonly skipped?: number
-  readonly failed?: number
-  readonly newer?: number
-  readonly paceMs?: number
-  readonly state?: OperationState
-  readonly stateReason?: string
-  readonly preview?: string
-  readonly waitMs?: number
-}
 
 /**
  * One step of an operation: a transaction that locks its row, does one bounded piece of its present phase, and accounts
@@ -57,14 +35,23 @@ interface Change {
 export class Stepping {
   /** Of the operations that this process runs. */
   private readonly paces = new Map<string, Pace>()
+  private readonly looks
+  private readonly counting
+  private readonly taking
+  private readonly undoing
 
   constructor(
+    schema: string,
     private readonly db: Database,
     private readonly batches: Batches,
-    private readonly bulk: ReturnType<typeof bulkQueries>,
     private readonly queries: ReturnType<typeof operationQueries>,
     private readonly lanes: Lanes,
-  ) {}
+  ) {
+    this.looks = lookQueries(schema)
+    this.counting = new Counting(this.looks)
+    this.taking = new Taking(batches, lanes)
+    this.undoing = new Undoing(batches, undoQueries(schema), queries)
+  }
 
   async step(id: string, runner: string): Promise<OperationStep> {
     try {
@@ -111,7 +98,7 @@ export class Stepping {
         if (!taken) return undefined
         const { operation, lane } = taken
         if (lane === 'busy') return { operation: shown(operation), waitMs: LANE_MS }
-        const { change } = await this.take(tx, operation, BATCH, lane)
+        const { change } = await this.taking.take(tx, operation, BATCH, lane)
         const { succeeded = 0, skipped = 0, failed = 0 } = change
         const after = await this.lanes.account(tx, id, runner, RUNNER_MS, { succeeded, skipped, failed })
         return { operation: shown(after), waitMs: 0 }
@@ -166,10 +153,10 @@ export class Stepping {
   }
 
   private advance(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    if (operation.action === 'undo') return this.undo(tx, operation)
+    if (operation.action === 'undo') return this.undoing.undo(tx, operation)
     switch (operation.phase) {
       case 'counting':
-        return this.count(tx, operation)
+        return this.counting.count(tx, operation)
       case 'canary':
         return this.judge(tx, operation)
       case 'moving':
@@ -177,51 +164,10 @@ export class Stepping {
       case 'revisiting':
         return this.revisit(tx, operation)
       case 'newer':
-        return this.countNewer(tx, operation)
+        return this.counting.countNewer(tx, operation)
       default:
         return Promise.resolve({ state: 'done' })
     }
-  }
-
-  private async count(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { selector, dryRun, canary, snapshot, cursor } = operation
-    const next = canary === null ? 'moving' : 'canary'
-    if (selector.ids !== undefined)
-      return dryRun ? this.previewIds(tx, operation) : { phase: next, matched: selector.ids.length }
-
-    const [source] = placesOf(operation)
-    const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS }
-    const [statement, values] = this.bulk.count(window, source)
-    const [row] = await tx.run(statement, values)
-    const [hits, at, id] = row as [string, string | null, string | null]
-    const matched = Number(hits)
-    if (at !== null && id !== null) return { matched, cursor: { at, id } }
-    if (!dryRun) return { matched, phase: next, cursor: START }
-
-    const first = { ...window, cursor: START, limit: WINDOW_ROWS, scan: WINDOW_ROWS }
-    const preview = await this.preview(tx, operation, source, { type: 'window', window: first })
-    return { matched, phase: 'ended', state: 'done', preview }
-  }
-
-  private async previewIds(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { selector, snapshot } = operation
-    const ids = (selector.ids ?? []).filter(isId)
-    const scope = { type: 'ids', ids, selector, snapshot, wait: false } as const
-    const found: string[] = []
-    for (const place of placesOf(operation)) found.push(await this.preview(tx, operation, place, scope))
-    const preview = joinedPreviews(found)
-    return { matched: preview.looked_at, phase: 'ended', state: 'done', preview: JSON.stringify(preview) }
-  }
-
-  private async preview(
-    tx: Transaction,
-    { action, terms }: StoredOperation,
-    place: SourceName,
-    scope: BatchScope,
-  ): Promise<string> {
-    const [statement, values] = this.bulk.preview(scope, place, action === 'retry', terms.force)
-    const [row] = await tx.run(statement, values)
-    return (row as [string])[0]
   }
 
   /** Sends the canaries ahead, or looks what became of them. Silence never lets the rest follow. */
@@ -230,7 +176,7 @@ export class Stepping {
     if (canaryPassed) return { phase: 'moving' }
     if (canaryInMs === null) {
       const room = Math.max(1, (canary ?? 1) - operation.succeeded)
-      const { batch, change } = await this.take(tx, operation, room)
+      const { batch, change } = await this.taking.take(tx, operation, room)
       const sent = operation.succeeded + batch.done.length
       const ended = change.phase === 'revisiting'
       if (ended && sent === 0) return change
@@ -274,10 +220,10 @@ export class Stepping {
       // Small batches, so that no second sees more than the rate and one of them.
       limit = Math.min(BATCH, Math.max(1, Math.floor(rate / 10)))
     } else if (action === 'retry' && maxWaiting > 0) {
-      const [row] = await tx.run(this.bulk.waiting, [id, maxWaiting])
+      const [row] = await tx.run(this.looks.waiting, [id, maxWaiting])
       return this.beside(tx, operation, Number((row as [string])[0]), part)
     }
-    const { batch, change } = await this.take(tx, operation, limit, part)
+    const { batch, change } = await this.taking.take(tx, operation, limit, part)
     const moved = batch.done.length
     return rate === null ? change : { ...change, paceMs: (moved / rate) * 1000 }
   }
@@ -289,88 +235,8 @@ export class Stepping {
     this.paces.set(operation.id, pace)
     const limit = pace.room(waiting, operation.maxWaiting, begin)
     if (limit === 0) return { waitMs: waiting >= operation.maxWaiting ? WAITING_MS : NO_ROOM_MS }
-    const { batch, change } = await this.take(tx, operation, limit, lane)
+    const { batch, change } = await this.taking.take(tx, operation, limit, lane)
     return { ...change, waitMs: pace.added(batch.done.length, performance.now() - begin) }
-  }
-
-  /**
-   * One window: what matches moves, what is refused is noted, what is locked is noted to be looked at again. Of a lane, it
-   * is the lane that goes on and comes to its end.
-   */
-  private async take(
-    tx: Transaction,
-    operation: StoredOperation,
-    limit: number,
-    lane?: Lane,
-  ): Promise<{ batch: Batch & { cursor: ScanCursor; past: ScanCursor }; change: Change }> {
-    const { selector, snapshot, id } = operation
-    const cursor = lane?.cursor ?? operation.cursor
-    const { ids } = selector
-    const from = Number(cursor.id)
-    const some = ids?.slice(from, from + Math.min(limit, WINDOW_IDS)) ?? []
-    const share = lane && { of: LANES, number: lane.number }
-    const scope: BatchScope =
-      ids === undefined
-        ? { type: 'window', window: { selector, snapshot, cursor, limit, scan: WINDOW_ROWS, lane: share } }
-        : { type: 'ids', ids: some.filter(isId), selector, snapshot, wait: false }
-    const batch = await this.batches.run(tx, operation, scope)
-    const missing = ids === undefined ? [] : await this.missing(tx, operation, some, batch)
-    const refused = await this.refuse(tx, operation, batch.refused)
-    await this.batches.note(
-      tx,
-      id,
-      missing.filter((refusal) => isId(refusal.id)),
-      'failed',
-    )
-    await this.batches.note(tx, id, batch.locked.map(lockedRow), 'pending')
-    const ended = ids === undefined ? batch.ended : from + some.length >= ids.length
-    const next =
-      ids === undefined
-        ? { at: batch.at ?? cursor.at, id: batch.id ?? cursor.id }
-        : { at: cursor.at, id: String(from + some.length) }
-    if (lane) await this.lanes.advance(tx, id, lane, next, ended)
-    const onward = lane ? {} : { cursor: ended ? START : next, ...(ended ? { phase: 'revisiting' } : {}) }
-    return {
-      batch: { ...batch, cursor: next, past: ids === undefined ? END : next },
-      change: {
-        succeeded: batch.done.length,
-        failed: refused.failed + missing.length,
-        skipped: refused.skipped,
-        ...onward,
-      },
-    }
-  }
-
-  /** Notes what was refused, as its policy says: with `replace` a conflict is settled in a pass of its own. */
-  private async refuse(
-    tx: Transaction,
-    { id, onConflict }: StoredOperation,
-    refused: readonly Refusal[],
-  ): Promise<{ failed: number; skipped: number }> {
-    const conflicts = onConflict === 'fail' ? [] : refused.filter(({ code }) => code === 'unique_conflict')
-    const failed = onConflict === 'fail' ? refused : refused.filter(({ code }) => code !== 'unique_conflict')
-    await this.batches.note(tx, id, failed, 'failed')
-    if (onConflict === 'skip') await this.batches.note(tx, id, conflicts, 'skipped')
-    else
-      await this.batches.note(
-        tx,
-        id,
-        conflicts.map((it) => ({ ...it, code: 'replace' })),
-        'pending',
-      )
-    return { failed: failed.length, skipped: onConflict === 'skip' ? conflicts.length : 0 }
-  }
-
-  /** Why named rows were not where the action looks. One named twice is done once, and counted as it went. */
-  private async missing(
-    tx: Transaction,
-    operation: StoredOperation,
-    ids: readonly string[],
-    batch: Batch,
-  ): Promise<Refusal[]> {
-    const known = new Set([...batch.done, ...batch.locked, ...batch.refused.map(({ id }) => id)])
-    const lost = ids.filter((id) => !known.has(id))
-    return this.batches.sayAllMissing(tx, lost, operation)
   }
 
   /** Goes back to what is pending until nothing is; what is still locked is looked at in the next pass. */
@@ -401,7 +267,7 @@ export class Stepping {
     const vanished = ids.filter((each) => !seen.has(each)).map((jobId) => vanishedRow(jobId, action))
     await tx.run(this.queries.settlePending, [id, ids.filter((each) => !batch.locked.includes(each))])
     await this.batches.note(tx, id, vanished, 'failed')
-    const refused = await this.refuse(tx, operation, batch.refused)
+    const refused = await this.taking.refuse(tx, operation, batch.refused)
     return {
       succeeded: batch.done.length,
       failed: refused.failed + vanished.length,
@@ -424,86 +290,10 @@ export class Stepping {
     await this.batches.note(tx, operation.id, failed, 'failed')
     return { succeeded, failed: failed.length, cursor: { at: operation.cursor.at, id: ids.at(-1) ?? '0' } }
   }
-
-  /** Counts what died after the operation was bound, and ends. */
-  private async countNewer(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { selector, snapshot, cursor } = operation
-    const [source] = placesOf(operation)
-    if (source === 'dead') {
-      const [statement, values] = this.bulk.newer({ selector, snapshot, scan: COUNT_ROWS }, cursor.id)
-      const [counted] = await tx.run(statement, values)
-      const [hits, xid] = counted as [string, string | null]
-      if (xid !== null) return { newer: Number(hits), cursor: { at: START.at, id: xid } }
-      return { newer: Number(hits), phase: 'ended', state: 'done' }
-    }
-    const window = { selector, snapshot, cursor, limit: COUNT_ROWS, scan: COUNT_ROWS, newer: true }
-    const [statement, values] = this.bulk.count(window, source)
-    const [row] = await tx.run(statement, values)
-    const [hits, at, lastId] = row as [string, string | null, string | null]
-    const newer = Number(hits)
-    if (at !== null && lastId !== null) return { newer, cursor: { at, id: lastId } }
-    return { newer, phase: 'ended', state: 'done' }
-  }
-
-  /** Of a discard: what was held goes back to where it was, unless its unique key was given to another job meanwhile. */
-  private async restoreHeld(tx: Transaction, { id, undoOf, cursor }: StoredOperation): Promise<Change> {
-    const [row] = await tx.run(this.bulk.restoreHeld, [undoOf as string, cursor.id, BATCH])
-    const [read, last, ids, taken] = row ?? ['0', null, null, null]
-    if (Number(read) === 0 || last === null) return { phase: 'ended', state: 'done' }
-    const back = textArrayLength(ids)
-    const kept = textArray(taken).map((jobId) => ({
-      id: jobId,
-      code: 'unique_conflict',
-      message: `another live or held job has the unique key of job ${jobId}, so it stays in the bin`,
-    }))
-    await this.batches.note(tx, id, kept, 'skipped')
-    const matched = back + kept.length
-    return { matched, succeeded: back, skipped: kept.length, cursor: { at: cursor.at, id: last } }
-  }
-
-  private async undo(tx: Transaction, operation: StoredOperation): Promise<Change> {
-    const { undoOf, createdBy, cursor, id } = operation
-    const [origin] = await tx.run(this.queries.get, [undoOf as string])
-    const { action } = operationOf(origin ?? [])
-    if (action === 'discard' && operation.phase === 'revisiting') return this.restoreHeld(tx, operation)
-    if (action === 'discard') {
-      const [row] = await tx.run(this.bulk.restore, [undoOf as string, BATCH])
-      const back = textArrayLength(row?.[0] ?? null)
-      return back === 0 ? { phase: 'revisiting', cursor: START } : { matched: back, succeeded: back }
-    }
-    if (operation.phase === 'moving') {
-      const [row] = await tx.run(this.bulk.takeBack, [undoOf as string, cursor.id, BATCH, createdBy])
-      const [read, last, ids] = row as [string, string | null, string | null]
-      const back = textArrayLength(ids)
-      if (Number(read) > 0 && last !== null)
-        return { matched: back, succeeded: back, cursor: { at: cursor.at, id: last } }
-      return { phase: 'revisiting', cursor: START }
-    }
-    const rest = await tx.run(this.bulk.elsewhere, [undoOf as string, cursor.id, BATCH])
-    const started = rest.map(([jobId, state]) => ({
-      id: jobId,
-      code: 'already_started',
-      message: `job ${jobId} has been claimed since: it is ${state}`,
-    }))
-    await this.batches.note(tx, id, started, 'skipped')
-    const last = rest.at(-1)?.[0]
-    if (last === undefined || rest.length < BATCH) {
-      return { matched: rest.length, skipped: rest.length, phase: 'ended', state: 'done' }
-    }
-    return { matched: rest.length, skipped: rest.length, cursor: { at: cursor.at, id: last } }
-  }
 }
 
 function vanishedRow(id: string, action: string): Refusal {
   return { id, code: 'vanished', message: `somebody else moved job ${id} while this ${action} was under way` }
-}
-
-function lockedRow(id: string): Refusal {
-  return { id, code: 'locked', message: `another transaction has job ${id}; it is looked at again before this ends` }
-}
-
-function textArrayLength(literal: string | null): number {
-  return literal === null || literal === '{}' ? 0 : literal.split(',').length
 }
 
 function doneBy({ operation: { succeeded, skipped, failed } }: OperationStep): number {
