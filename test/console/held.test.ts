@@ -115,7 +115,7 @@ describeConsole('what is held', ({ serve, open, given, store, client, db, url: d
     const dialog = page.getByRole('dialog', { name: 'Release undecodable jobs' })
     await dialog.getByText('Of 1 job nobody can say').waitFor()
     await dialog.getByRole('checkbox', { name: 'Also what does not decode, or nobody can say' }).check()
-    await dialog.getByRole('button', { name: 'Release all 1' }).click()
+    await dialog.getByRole('button', { name: 'Release all' }).click()
     await dialog.getByText('1 job released, 0 jobs left').waitFor()
 
     expect((await store.getJob(job ?? ''))?.state).toBe('available')
@@ -129,9 +129,9 @@ describeConsole('what is held', ({ serve, open, given, store, client, db, url: d
 
     await page.getByText('2 of 3').waitFor()
     await page.getByRole('button', { name: 'Release send_mail version 1' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Release what decodes now' })
+    const dialog = page.getByRole('dialog', { name: 'Release undecodable jobs' })
     await dialog.getByText('Of 3 jobs 2 would decode now; 1 would not').waitFor()
-    await dialog.getByRole('button', { name: 'Release', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Release what decodes' }).click()
     await dialog.getByText('2 jobs released, 1 job left as it was').waitFor()
 
     expect((await store.listJobs({ state: 'undecodable' }, { limit: 10 })).items).toHaveLength(1)

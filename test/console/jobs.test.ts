@@ -128,6 +128,18 @@ describeConsole('jobs', ({ serve, open, given, client, store, complaints }) => {
     expect((await store.getJob(job.id))?.state).toBe('scheduled')
   })
 
+  it('are cancelled one by one, by the only button of that name', async () => {
+    const job = await given.job({ queue: 'billing' })
+    const page = await start(`/jobs/${job.id}`)
+
+    await page.getByRole('button', { name: 'Cancel …' }).click()
+    const dialog = page.getByRole('dialog', { name: `Cancel job ${job.id}` })
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await dialog.getByText(`Job ${job.id} is cancelled now`).waitFor()
+
+    expect((await store.getJob(job.id))?.state).toBe('cancelled')
+  })
+
   it('are cancelled by the selection, each with its own answer', async () => {
     const page = await start('/jobs?queue=thumbnails')
     const [first, second] = await client.jobs.list({ queue: 'thumbnails' }, { limit: 2 }).then(({ items }) => items)

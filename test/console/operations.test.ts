@@ -90,6 +90,17 @@ describeConsole('operations', ({ serve, open, given, client, complaints }) => {
     await page.getByLabel('Outcomes').getByText('Died later, left alone').waitFor()
   })
 
+  it('say of a dry run how many it found, and not that any of them is to come', async () => {
+    const { page, url } = await begin({ dryRun: true }, 3)
+
+    await page.getByRole('region', { name: 'Progress' }).getByText('3 rows found').waitFor()
+    expect(await page.getByLabel('Outcomes').count()).toBe(0)
+    await page.goto(`${url}/operations`)
+    const row = page.getByRole('table', { name: 'Operations' }).getByRole('row', { name: /Dry run of a retry/ })
+    await row.getByText('3 rows found').waitFor()
+    expect(await row.getByRole('progressbar').count()).toBe(0)
+  })
+
   it('wait for their canaries, and the page says for how many', async () => {
     const { page } = await begin({ canary: 2 })
 

@@ -89,7 +89,7 @@ describeConsole('the payload of a dead letter', ({ serve, open, given, client, d
       .getByText(/amount/)
       .first()
       .waitFor()
-    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Back', exact: true }).click()
     await page.getByRole('textbox', { name: 'Payload as JSON' }).getByText('1250').waitFor()
 
     expect(await client.jobs.get(id)).toMatchObject({ payload: stored })

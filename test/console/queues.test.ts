@@ -83,7 +83,7 @@ describeConsole('queues, workers and the audit log', ({ serve, open, given, clie
     await page.getByRole('button', { name: 'Save …' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('dialog').getByRole('alert').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
 
     expect(await field.inputValue()).toBe('many')
     expect(await field.getAttribute('aria-invalid')).toBe('true')

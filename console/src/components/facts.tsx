@@ -4,6 +4,8 @@ import './facts.css'
 export interface Fact {
   readonly label: string
   readonly value: ReactNode
+  /** Of what is long. */
+  readonly isWide?: boolean
 }
 
 /** What is known about one thing, each with its name; on a phone below each other. */
@@ -13,7 +15,7 @@ export function Facts({ facts }: { facts: readonly (Fact | false | undefined)[] 
       {facts.map(
         (fact) =>
           fact && (
-            <div key={fact.label} className="facts-one">
+            <div key={fact.label} className="facts-one" data-wide={fact.isWide || undefined}>
               <dt>{fact.label}</dt>
               <dd>{fact.value}</dd>
             </div>

@@ -6,7 +6,7 @@ import { Loading, Problem } from '../states.js'
 import { type ActionState, useAction } from './action.js'
 import './action-dialog.css'
 
-interface ActionDialogProps<P, R> {
+export interface ActionDialogProps<P, R> {
   readonly title: string
   /** On the button: `Retry 1,204`. */
   readonly verb: string
@@ -108,7 +108,8 @@ export function ActionDialog<P, R>(props: ActionDialogProps<P, R>) {
         <CopyAs {...copy} />
         <div className="action-buttons">
           <Button variant="default" onClick={() => onClose(state.is === 'done')} disabled={state.is === 'acting'}>
-            {state.is === 'done' ? 'Close' : 'Cancel'}
+            {/* Never `Cancel`: that is what is done to jobs and operations. */}
+            {state.is === 'done' ? 'Close' : 'Back'}
           </Button>
           {state.is !== 'done' && (
             <Button

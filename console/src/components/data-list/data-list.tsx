@@ -64,9 +64,9 @@ export function DataList<Row extends RowData>(props: DataListProps<Row>) {
       height.current ??= measured
       return measured
     },
-    // The header of the page and a bar of actions lie over what is scrolled to.
-    scrollPaddingStart: 120,
-    scrollPaddingEnd: 40,
+    // The header of the page and the bar of what is selected lie over what is scrolled to.
+    scrollPaddingStart: 64,
+    scrollPaddingEnd: 120,
     getItemKey: (n) => rowId(rows[n] as Row),
   })
   const active = useListKeys({

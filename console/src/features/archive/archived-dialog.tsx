@@ -61,14 +61,14 @@ function ArchivedFacts({
     <Facts
       facts={[
         { label: 'It was', value: <StateMark state={state} /> },
-        { label: 'Kind', value: <UserText>{`${kind} v${version}`}</UserText> },
+        { label: 'Kind', value: <UserText>{`${kind} version ${version}`}</UserText> },
         { label: 'Queue', value: <UserText>{queue}</UserText> },
-        { label: 'Archived', value: <Moment at={archivedAt} isExact /> },
+        { label: 'Moved here', value: <Moment at={archivedAt} isExact /> },
         {
           label: 'Because',
           value: why === 'expired' ? 'it outlived its retention' : 'the queue was full of dead letters',
         },
-        { label: 'Kept until', value: <Moment at={keepUntil} none="for good" isExact /> },
+        { label: 'Expires', value: <Moment at={keepUntil} none="never" isExact /> },
         dlq !== null && { label: 'Died of', value: <UserText>{dlq.errorMessage ?? dlq.reason}</UserText> },
       ]}
     />

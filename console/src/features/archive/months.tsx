@@ -21,7 +21,7 @@ export function Months() {
   const { may } = useCaller()
   const [pruning, setPruning] = useState<ArchiveMonth>()
   const prune: Column<ArchiveMonth> = {
-    ...{ id: 'prune', header: 'Prune', width: '110px' },
+    ...{ id: 'prune', header: 'Actions', width: '110px' },
     cell: (month) =>
       month.isPrunable ? (
         <Button
@@ -63,7 +63,7 @@ export function Months() {
 const COLUMNS: readonly Column<ArchiveMonth>[] = [
   { id: 'month', header: 'Month', onPhone: 'title', cell: ({ month }) => month },
   { id: 'rows', header: 'Jobs', width: '120px', align: 'end', cell: ({ rows }) => count(rows) },
-  { id: 'until', header: 'Kept until', cell: ({ keepUntil }) => <Moment at={keepUntil} none="for good" /> },
+  { id: 'until', header: 'Expires', cell: ({ keepUntil }) => <Moment at={keepUntil} none="never" /> },
 ]
 
 function PruneDialog({ month: { month, rows }, onClose }: { month: ArchiveMonth; onClose: () => void }) {

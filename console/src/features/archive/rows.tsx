@@ -68,10 +68,10 @@ function columnsOf(search: ArchiveSearch): readonly Column<ArchivedJob>[] {
     },
     { id: 'state', header: 'It was', width: '130px', cell: ({ state }) => <StateMark state={state} /> },
     { id: 'queue', header: 'Queue', width: '16%', cell: ({ queue }) => <UserText>{queue}</UserText> },
-    { id: 'at', header: 'Archived', width: '110px', cell: ({ archivedAt }) => <Moment at={archivedAt} /> },
+    { id: 'at', header: 'Moved here', width: '110px', cell: ({ archivedAt }) => <Moment at={archivedAt} /> },
     {
-      ...{ id: 'until', header: 'Kept until', width: '110px' },
-      cell: ({ keepUntil }) => <Moment at={keepUntil} none="for good" />,
+      ...{ id: 'until', header: 'Expires', width: '110px' },
+      cell: ({ keepUntil }) => <Moment at={keepUntil} none="never" />,
     },
   ]
 }

@@ -70,12 +70,24 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 const MOST = 200
 
-/** What something was about, on one line: `queue billing, ids 1, 2`. */
+/** What something was about, on one line: `operation 4, selector (queue billing)`. */
 function shortText(target: unknown): string {
-  if (typeof target !== 'object' || target === null) return String(target ?? '–')
-  const parts = Object.entries(target).map(([key, value]) => {
-    return `${spoken(key)} ${typeof value === 'string' ? value : (exactJson(value) ?? '')}`
-  })
-  const text = parts.join(', ')
+  const text = isPlain(target) ? partsOf(target) : String(target ?? '–')
   return text.length > MOST ? `${text.slice(0, MOST)} …` : text
+}
+
+function partsOf(target: Readonly<Record<string, unknown>>): string {
+  return Object.entries(target)
+    .map(([key, value]) => `${spoken(key)} ${valueText(value)}`)
+    .join(', ')
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return isPlain(value) ? `(${partsOf(value)})` : (exactJson(value) ?? '')
+}
+
+/** No list, and no number that is kept to its last digit. */
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

@@ -10,7 +10,7 @@ import { spoken } from '../../words.js'
 export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { id, at, actor, action, target, reason, result, requestId } = entry
   return (
-    <Modal opened title={`Audit entry ${id}`} size="lg" onClose={onClose}>
+    <Modal opened className="audit-entry" title={`Audit entry ${id}`} size="lg" onClose={onClose}>
       <Facts
         facts={[
           { label: 'Action', value: <UserText>{spoken(action)}</UserText> },

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { ActionDialog } from '../../components/action/action-dialog.js'
+import { ActionDialog, type ActionDialogProps } from '../../components/action/action-dialog.js'
 import { keys, type Noun } from '../../keys.js'
 import type { Change } from './change.js'
 
-interface ChangeDialogProps<R> {
+interface ChangeDialogProps<P, R> {
   readonly title: string
   /** On the button. */
   readonly verb: string
@@ -15,6 +15,8 @@ interface ChangeDialogProps<R> {
   readonly danger?: string | undefined
   /** Has to be typed before the button works. */
   readonly typed?: string | undefined
+  /** What would happen, where the server can say so before. */
+  readonly preview?: NonNullable<ActionDialogProps<P, R>['preview']>
   /** There is nothing to send yet, or it cannot be sent so. */
   readonly isBlocked?: boolean
   /** Which nouns may look different afterwards. */
@@ -25,12 +27,12 @@ interface ChangeDialogProps<R> {
   readonly onClose: (isDone: boolean) => void
 }
 
-/** An {@link ActionDialog} for one request that has no dry run. */
-export function ChangeDialog<R>({ change, about, danger, typed, ...others }: ChangeDialogProps<R>) {
+/** An {@link ActionDialog} for one request. */
+export function ChangeDialog<R, P = never>({ change, about, danger, typed, ...others }: ChangeDialogProps<P, R>) {
   const queries = useQueryClient()
   const refresh = () => Promise.all(about.map((noun) => queries.invalidateQueries({ queryKey: keys[noun]() })))
   return (
-    <ActionDialog<never, R>
+    <ActionDialog<P, R>
       {...others}
       {...(danger === undefined ? {} : { danger })}
       {...(typed === undefined ? {} : { typed })}

@@ -86,7 +86,6 @@ export function BulkDialog({ action, scope, total, onClose }: BulkDialogProps) {
     >
       {!isFinal && <p className="action-text">{consequence}</p>}
       <TextInput
-        size="xs"
         type="number"
         label="Rows a second"
         placeholder="no limit"

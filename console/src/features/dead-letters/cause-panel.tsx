@@ -76,7 +76,7 @@ function Said({ group }: { group: CauseGroup }) {
       </div>
       <Facts
         facts={[
-          { label: 'Stands', value: <StatusMark group={group} /> },
+          { label: 'Status', value: <StatusMark group={group} /> },
           { label: 'Kind', value: <UserText>{kind}</UserText> },
           { label: 'Reason', value: <UserText>{spoken(reason)}</UserText> },
           { label: 'Last 24 h', value: <Trend trend={trend} /> },

@@ -45,10 +45,7 @@ function CausesPanel({ queue, kind }: { queue: string | undefined; kind: string 
   return (
     <Panel
       title="Causes"
-      summary={
-        data &&
-        `${hasMore ? 'the ' : ''}${counted(data.items.length, hasMore ? 'most frequent' : 'cause', hasMore ? 'most frequent' : 'causes')}`
-      }
+      summary={data && (hasMore ? `the ${count(data.items.length)} most frequent` : 'most frequent first')}
       actions={
         hasMore && limit < MANY ? (
           <Button size="compact-sm" variant="subtle" onClick={() => setLimit(MANY)}>

@@ -111,8 +111,8 @@ function TriagePanel({ job }: { job: Job }) {
       title="Triage"
       actions={
         <>
-          <TriageMenu label="This one" target={{ id: job.id }} triage={data ?? null} />
-          {dlq !== null && <TriageMenu label="Its cause" target={{ queue, cause: dlq.cause }} triage={null} />}
+          <TriageMenu label="This one" target={{ id: job.id }} triage={data} />
+          {dlq !== null && <TriageMenu label="Its cause" target={{ queue, cause: dlq.cause }} triage={undefined} />}
         </>
       }
     >

@@ -59,6 +59,10 @@ export function DlqFilters({ filter, onChange }: DlqFiltersProps) {
 
 /** What a filter says, in words; undefined where it says nothing. */
 export function filterText(filter: DlqFilter): string | undefined {
-  const parts = Object.entries(filter).map(([key, value]) => `${LABELS[key as Key].toLowerCase()} ${value}`)
+  const parts = Object.entries(filter).map(([key, value]) => {
+    if (key === 'since') return `died since ${absolute(new Date(value))}`
+    if (key === 'until') return `died before ${absolute(new Date(value))}`
+    return `${LABELS[key as Key].toLowerCase()} ${value}`
+  })
   return parts.length === 0 ? undefined : parts.join(', ')
 }

@@ -73,8 +73,7 @@ export function PayloadDialog({ id, before, after, onClose }: PayloadDialogProps
         />
       )}
       <Checkbox
-        size="xs"
-        label="Whatever the published schema says (unchecked)"
+        label="Save it even if it does not fit the published schema"
         checked={isUnchecked}
         onChange={({ currentTarget }) => setUnchecked(currentTarget.checked)}
       />

@@ -54,11 +54,11 @@ export function Payload({ id }: { id: string }) {
       }
     >
       {!isAsked ? (
-        <div className="payload-part">
+        <div className="payload-part payload-ask">
           <Button size="compact-sm" variant="default" onClick={() => setAsked(true)}>
             Show the payload
           </Button>
-          <span className="small quiet"> Each look is noted in the audit log.</span>
+          <span className="small quiet">Each look is noted in the audit log.</span>
         </div>
       ) : data === undefined && error !== null ? (
         <Problem error={error} onRetry={refetch} />

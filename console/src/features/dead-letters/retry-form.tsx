@@ -27,7 +27,6 @@ interface RetryFormProps {
 export function RetryForm({ fields, set, problem, isMany }: RetryFormProps) {
   const input = (key: TextKey, label: string, props: { type?: string; placeholder?: string; description?: string }) => (
     <TextInput
-      size="xs"
       label={label}
       value={fields[key]}
       onChange={({ currentTarget }) => set({ [key]: currentTarget.value })}
@@ -37,7 +36,7 @@ export function RetryForm({ fields, set, problem, isMany }: RetryFormProps) {
   return (
     <>
       <div>
-        <div className="small quiet">Attempts they get</div>
+        <div className="action-label">Attempts they get</div>
         <div className="retry-form-budget">
           <SegmentedControl
             size="xs"
@@ -48,7 +47,6 @@ export function RetryForm({ fields, set, problem, isMany }: RetryFormProps) {
           />
           {fields.budget === 'extra' && (
             <TextInput
-              size="xs"
               type="number"
               min={1}
               aria-label="So many more"
@@ -74,14 +72,12 @@ export function RetryForm({ fields, set, problem, isMany }: RetryFormProps) {
       </More>
       <More title="Conflicts and limits">
         <NativeSelect
-          size="xs"
           label="Where another job has its unique key"
           data={CONFLICTS}
           value={fields.onConflict}
           onChange={({ currentTarget }) => set({ onConflict: currentTarget.value as RetryFields['onConflict'] })}
         />
         <Checkbox
-          size="xs"
           label="Also what came back too often for its queue (force)"
           checked={fields.force}
           onChange={({ currentTarget }) => set({ force: currentTarget.checked })}

@@ -41,7 +41,7 @@ export function Rows({ filter, filterText }: { filter: DlqFilter; filterText: st
     setOpen({ action, scope: selection.isEmpty ? { ids: [job.id] } : scopeOf(selection, filter) })
   const clear = () => void navigate({ to: '/dlq', search: {} })
   return (
-    <div aria-busy={isPlaceholderData}>
+    <div className="selectable" aria-busy={isPlaceholderData}>
       {error !== null && <Problem error={error} onRetry={refetch} isSmall />}
       <SelectionBar selection={selection} noun="dead letter" total={total} filterText={filterText}>
         <SelectionActions scope={scopeOf(selection, filter)} total={total} onDone={selection.clear} />

@@ -43,7 +43,8 @@ const UNTIL = [
 interface TriageDialogProps {
   readonly verb: TriageVerb
   readonly target: TriageTarget
-  readonly triage: Triage | null
+  /** What is said of it; null: nothing, undefined: that is not known here. */
+  readonly triage: Triage | null | undefined
   readonly onClose: () => void
 }
 
@@ -102,13 +103,8 @@ export function TriageDialog({ verb, target, triage, onClose }: TriageDialogProp
       onClose={onClose}
     >
       <p className="action-text">{says}</p>
-      {clear !== undefined && (
-        <Checkbox
-          size="xs"
-          label={clear}
-          checked={isClear}
-          onChange={({ currentTarget }) => setClear(currentTarget.checked)}
-        />
+      {clear !== undefined && isSaid(verb, triage) && (
+        <Checkbox label={clear} checked={isClear} onChange={({ currentTarget }) => setClear(currentTarget.checked)} />
       )}
       {verb === 'note' && (
         <Textarea
@@ -121,7 +117,6 @@ export function TriageDialog({ verb, target, triage, onClose }: TriageDialogProp
       )}
       {verb === 'mute' && !isClear && (
         <NativeSelect
-          size="xs"
           label="For"
           data={UNTIL}
           value={until}
@@ -130,7 +125,6 @@ export function TriageDialog({ verb, target, triage, onClose }: TriageDialogProp
       )}
       {verb === 'resolve' && !isClear && (
         <TextInput
-          size="xs"
           label="Where the fix is"
           placeholder="a link, or the number of a change"
           value={link}
@@ -140,4 +134,12 @@ export function TriageDialog({ verb, target, triage, onClose }: TriageDialogProp
       <ReasonField value={reason} onChange={setReason} />
     </ActionDialog>
   )
+}
+
+/** Whether there may be something to take back. */
+function isSaid(verb: TriageVerb, triage: Triage | null | undefined): boolean {
+  if (triage === undefined) return true
+  if (triage === null) return false
+  const { acknowledgedAt, mutedUntil, resolvedAt, note } = triage
+  return { ack: acknowledgedAt, mute: mutedUntil, resolve: resolvedAt, note }[verb] !== null
 }

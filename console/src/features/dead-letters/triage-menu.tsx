@@ -6,7 +6,7 @@ import { TRIAGE_VERBS, TriageDialog, type TriageTarget, type TriageVerb } from '
 
 interface TriageMenuProps {
   readonly target: TriageTarget
-  readonly triage: Triage | null
+  readonly triage: Triage | null | undefined
   /** On the button, where several stand on a screen: `Triage the cause`. */
   readonly label: string
 }

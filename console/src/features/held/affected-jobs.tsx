@@ -24,7 +24,7 @@ export function AffectedJobs({ fingerprint, jobs }: AffectedJobsProps) {
   const selection = useSelection(fingerprint)
   if (jobs.length === 0) return <Empty title="No job is held for it" />
   return (
-    <>
+    <div className="selectable">
       <SelectionBar selection={selection} noun="job" total={undefined} filterText={undefined} hasWhole={false}>
         <ReleaseSelected selection={selection} state="quarantined" />
       </SelectionBar>
@@ -36,7 +36,7 @@ export function AffectedJobs({ fingerprint, jobs }: AffectedJobsProps) {
         columns={COLUMNS}
         {...(may('operate') ? { selection } : {})}
       />
-    </>
+    </div>
   )
 }
 

@@ -5,8 +5,11 @@ import { count, counted } from '../../words.js'
 export function Check({ check: { total, wouldDecode, refused, unknown } }: { check: UndecodableCheck }) {
   return (
     <p>
-      Of {counted(total, 'job')} {wouldDecode === null ? 'nobody can say whether they' : `${count(wouldDecode)} would`}{' '}
-      decode now; {count(refused)} would not, and of {count(unknown)} no worker can say.
+      Of {counted(total, 'job')}{' '}
+      {wouldDecode === null
+        ? `nobody can say whether ${total === 1 ? 'it decodes' : 'they decode'} now`
+        : `${count(wouldDecode)} would decode now`}
+      ; {count(refused)} would not{unknown > 0 && `, and of ${count(unknown)} no worker can say`}.
     </p>
   )
 }

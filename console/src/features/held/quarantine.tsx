@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<Quarantined>[] = [
     ),
   },
   { id: 'queue', header: 'Queue', width: '18%', cell: ({ queue }) => <UserText>{queue}</UserText> },
-  { id: 'stands', header: 'Stands', width: '150px', cell: (row) => <Standing row={row} /> },
+  { id: 'stands', header: 'Status', width: '150px', cell: (row) => <Standing row={row} /> },
   { id: 'held', header: 'Held', width: '80px', align: 'end', cell: ({ held }) => count(held) },
   { id: 'crashes', header: 'Crashes', width: '90px', align: 'end', cell: ({ crashes }) => count(crashes) },
   { id: 'last', header: 'Last crash', width: '110px', cell: ({ lastCrashAt }) => <Moment at={lastCrashAt} /> },

@@ -58,14 +58,17 @@ function Found({ found }: { found: QuarantinedDetail }) {
       <Panel title="Facts">
         <Facts
           facts={[
-            { label: 'Stands', value: <Standing row={found} /> },
+            { label: 'Status', value: <Standing row={found} /> },
             { label: 'Kind', value: <UserText>{kind}</UserText> },
             { label: 'Queue', value: <UserText>{queue}</UserText> },
             { label: 'Held since', value: <Moment at={heldAt} isExact /> },
             { label: 'Held', value: counted(held, 'job') },
             { label: 'Blocked', value: `${counted(blocked, 'waiting job')}${blockedIsPartial ? ' or more' : ''}` },
             { label: 'Crashes', value: count(crashes) },
-            { label: 'Workers that died', value: <UserText empty="none">{workers.join(', ')}</UserText> },
+            {
+              ...{ label: 'Workers that died', isWide: true },
+              value: <UserText empty="none">{workers.join(', ')}</UserText>,
+            },
             canaryId !== null && {
               label: 'Canary',
               value: (
@@ -77,10 +80,10 @@ function Found({ found }: { found: QuarantinedDetail }) {
           ]}
         />
       </Panel>
-      <Panel title="Crashes" summary={counted(found.crashLog.length, 'crash', 'crashes')}>
+      <Panel title="Crashes" summary="newest first">
         <CrashLog crashes={found.crashLog} />
       </Panel>
-      <Panel title="Jobs" summary={`${counted(found.jobs.length, 'job')} of it shown`}>
+      <Panel title="Jobs" summary={`${count(found.jobs.length)} shown`}>
         <AffectedJobs fingerprint={found.fingerprint} jobs={found.jobs} />
       </Panel>
       <Panel title="Payload they share">

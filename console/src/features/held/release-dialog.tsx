@@ -45,13 +45,13 @@ export function ReleaseDialog({ found, onClose }: { found: QuarantinedDetail; on
       onClose={onClose}
     >
       <div>
-        <div className="small quiet">How many at first</div>
+        <div className="action-label">How many at first</div>
         <SegmentedControl
           size="xs"
           aria-label="How many at first"
           data={[
             { value: 'canary', label: 'A canary of one' },
-            { value: 'all', label: `All ${held}` },
+            { value: 'all', label: 'All at once' },
           ]}
           value={isCanary ? 'canary' : 'all'}
           onChange={(value) => setCanary(value === 'canary')}

@@ -18,8 +18,8 @@ export function Sample({ fingerprint }: { fingerprint: string }) {
       <div className="sample-note">
         <Button size="compact-sm" variant="default" onClick={() => setOpen(true)}>
           Show the payload
-        </Button>{' '}
-        <span className="small quiet">Looking at it is noted in the audit log.</span>
+        </Button>
+        <span className="small quiet">Each look is noted in the audit log.</span>
       </div>
     )
   if (data === undefined)

@@ -5,7 +5,7 @@ import { Mark } from '../../components/mark.js'
 import { UserText } from '../../components/user-text.js'
 import { count } from '../../words.js'
 
-export type Group = UndecodableCheck['groups'][number]
+type Group = UndecodableCheck['groups'][number]
 
 interface UndecodableGroupsProps {
   readonly groups: readonly Group[]
@@ -20,7 +20,7 @@ export function UndecodableGroups({ groups, onRelease }: UndecodableGroupsProps)
       ? []
       : [
           {
-            ...{ id: 'release', header: 'Release', width: '110px' },
+            ...{ id: 'release', header: 'Actions', width: '110px' },
             cell: (group: Group) => (
               <Button
                 size="compact-xs"

@@ -13,7 +13,7 @@ export function UndecodableJobs({ jobs }: { jobs: readonly Job[] }) {
   const { may } = useCaller()
   const selection = useSelection('')
   return (
-    <>
+    <div className="selectable">
       <SelectionBar selection={selection} noun="job" total={undefined} filterText={undefined} hasWhole={false}>
         <ReleaseSelected selection={selection} state="undecodable" />
       </SelectionBar>
@@ -26,7 +26,7 @@ export function UndecodableJobs({ jobs }: { jobs: readonly Job[] }) {
         {...(may('operate') ? { selection } : {})}
         hasKeys={false}
       />
-    </>
+    </div>
   )
 }
 

@@ -6,8 +6,8 @@ import { Panel } from '../../components/page.js'
 import { Empty, Loading, Problem } from '../../components/states.js'
 import { useCaller } from '../session/session.js'
 import { undecodableListQuery, undecodableQuery } from './queries.js'
-import { ReleaseDecodableDialog } from './release-decodable-dialog.js'
-import { type Group, UndecodableGroups } from './undecodable-groups.js'
+import { ReleaseUndecodableDialog } from './release-undecodable-dialog.js'
+import { UndecodableGroups } from './undecodable-groups.js'
 import { UndecodableJobs } from './undecodable-jobs.js'
 import './sample.css'
 
@@ -17,7 +17,7 @@ export function Undecodable() {
   const list = useQuery(undecodableListQuery)
   const isThere = (list.data?.items.length ?? 0) > 0
   const check = useQuery({ ...undecodableQuery, enabled: isThere })
-  const [releasing, setReleasing] = useState<Group>()
+  const [releasing, setReleasing] = useState<{ readonly kind: string }>()
   return (
     <Panel
       title="Undecodable"
@@ -57,7 +57,9 @@ export function Undecodable() {
           )}
         </>
       )}
-      {releasing !== undefined && <ReleaseDecodableDialog group={releasing} onClose={() => setReleasing(undefined)} />}
+      {releasing !== undefined && (
+        <ReleaseUndecodableDialog which={releasing} onClose={() => setReleasing(undefined)} />
+      )}
     </Panel>
   )
 }

@@ -20,7 +20,7 @@ export function ActionField({ name, fields, onChange }: ActionFieldProps) {
     case 'budget':
       return (
         <div>
-          <div className="small quiet">Attempts it gets</div>
+          <div className="action-label">Attempts it gets</div>
           <SegmentedControl
             size="xs"
             aria-label="Attempts it gets"

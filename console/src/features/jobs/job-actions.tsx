@@ -17,6 +17,7 @@ export function JobActions({ job }: { job: Job }) {
           key={name}
           size="compact-sm"
           variant={n === 0 && !('danger' in JOB_ACTIONS[name]) ? 'filled' : 'default'}
+          c={name === 'purge' ? 'var(--bad)' : undefined}
           onClick={() => setOpen({ name, job })}
         >
           {JOB_ACTIONS[name].label} …

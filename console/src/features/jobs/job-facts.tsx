@@ -12,7 +12,7 @@ export function JobFacts({ job }: { job: Job }) {
   return (
     <Facts
       facts={[
-        { label: 'Kind', value: <UserText>{`${kind} v${version}`}</UserText> },
+        { label: 'Kind', value: <UserText>{`${kind} version ${version}`}</UserText> },
         {
           label: 'Queue',
           value: (

@@ -42,7 +42,7 @@ export function Rows({ search, isBeside }: RowsProps) {
       ? navigate({ to: '/jobs', search: { ...search, job: id }, replace: shown !== undefined, resetScroll: false })
       : navigate({ to: '/jobs/$id', params: { id } }))
   return (
-    <div aria-busy={isPlaceholderData}>
+    <div className="selectable" aria-busy={isPlaceholderData}>
       {error !== null && <Problem error={error} onRetry={refetch} isSmall />}
       <SelectionBar selection={selection} noun="job" total={total} filterText={text} hasWhole={false}>
         <SelectionActions selection={selection} state={filter.state} />

@@ -25,6 +25,7 @@ export function SelectionActions({ selection, state }: SelectionActionsProps) {
           key={name}
           size="compact-sm"
           variant="default"
+          c={name === 'purge' ? 'var(--bad)' : undefined}
           onClick={() => setOpen({ name, ids: [...selection.ids] })}
         >
           {BULK_ACTIONS[name].label} …

@@ -1,5 +1,5 @@
 import type { Operation } from '../../api.js'
-import { counted, spoken } from '../../words.js'
+import { absolute, counted, spoken } from '../../words.js'
 
 const DOES: Readonly<Record<Operation['action'], string>> = {
   retry: 'Retry',
@@ -24,7 +24,7 @@ export function selectorText({ selector }: Operation): string {
 }
 
 function valueText(value: unknown): string {
-  if (value instanceof Date) return value.toISOString()
+  if (value instanceof Date) return absolute(value)
   return Array.isArray(value) ? value.join(' or ') : String(value)
 }
 

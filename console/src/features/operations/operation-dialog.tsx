@@ -36,7 +36,7 @@ export const OPERATION_VERBS = {
   cancel: {
     ...{ title: 'Cancel', route: 'cancelOperation', words: ['operations', 'cancel'] },
     says: (it) =>
-      `It ends between two batches. What it has done stays done: ${counted(it.succeeded, 'row')} so far. About ${count(left(it))} stay as they are.`,
+      `It ends between two batches. What it has done stays done: ${counted(it.succeeded, 'row')} so far. About ${counted(left(it), 'stays as it is', 'stay as they are')}.`,
   },
   undo: {
     ...{ title: 'Undo', route: 'undoOperation', words: ['dlq', 'undo'] },

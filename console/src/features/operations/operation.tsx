@@ -56,7 +56,7 @@ function Parts({ operation }: { operation: Operation }) {
               <UserText>{operation.stateReason}</UserText>
             </p>
           )}
-          <Outcomes operation={operation} />
+          {!operation.dryRun && <Outcomes operation={operation} />}
         </div>
       </Panel>
       {!isOver(operation) && !dryRun && <Pace operation={operation} />}
@@ -66,7 +66,7 @@ function Parts({ operation }: { operation: Operation }) {
       {preview !== null && (
         <Panel title="What its dry run found">
           <div className="operation-part">
-            <Preview operation={operation} />
+            <Preview operation={operation} isPast />
           </div>
         </Panel>
       )}

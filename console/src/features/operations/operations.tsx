@@ -22,8 +22,8 @@ export function Operations() {
   const paging = usePaging()
   const { data, error, refetch } = useQuery(operationsQuery(cursor))
   return (
-    <Page title="Operations" summary="bulk work, newest first">
-      <Panel title="Operations">
+    <Page title="Operations" summary="bulk work">
+      <Panel title="All operations" summary="newest first">
         {error !== null && <Problem error={error} onRetry={refetch} isSmall={data !== undefined} />}
         {data === undefined && error === null && <Loading rows={8} />}
         {data?.items.length === 0 && (
@@ -61,14 +61,20 @@ const COLUMNS: readonly Column<Operation>[] = [
   },
   { id: 'what', header: 'What', onPhone: 'title', cell: (operation) => <What operation={operation} /> },
   { id: 'state', header: 'State', width: '110px', cell: (operation) => <StateMark operation={operation} /> },
-  { id: 'progress', header: 'Through', width: '190px', cell: (operation) => <Progress operation={operation} /> },
-  { id: 'done', header: 'Done', width: '80px', align: 'end', cell: ({ succeeded }) => count(succeeded) },
+  { id: 'progress', header: 'Progress', width: '190px', cell: (operation) => <Progress operation={operation} /> },
+  {
+    id: 'done',
+    header: 'Done',
+    width: '80px',
+    align: 'end',
+    cell: ({ dryRun, succeeded }) => (dryRun ? '–' : count(succeeded)),
+  },
   {
     id: 'not',
     header: 'Not done',
     width: '84px',
     align: 'end',
-    cell: ({ skipped, failed }) => count(skipped + failed),
+    cell: ({ dryRun, skipped, failed }) => (dryRun ? '–' : count(skipped + failed)),
   },
   { id: 'created', header: 'Begun', width: '104px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ]

@@ -1,5 +1,6 @@
 import type { Operation } from '../../api.js'
 import { count } from '../../words.js'
+import { isOver } from './queries.js'
 import './outcomes.css'
 
 /** What became of the rows, by how it ended for each. Together the first four are all that matched. */
@@ -15,7 +16,11 @@ export function Outcomes({ operation }: { operation: Operation }) {
         hint={vanished > 0 ? `${count(vanished)} of them gone by others` : undefined}
       />
       <Outcome label="Refused" value={failed} />
-      <Outcome label="To come" value={left} />
+      {isOver(operation) ? (
+        left > 0 && <Outcome label="Not reached" value={left} />
+      ) : (
+        <Outcome label="To come" value={left} />
+      )}
       <Outcome label="Died later, left alone" value={newerLeftAlone} />
     </dl>
   )

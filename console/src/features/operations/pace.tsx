@@ -63,7 +63,6 @@ function PaceForm({ operation: { id, action, rate: now, maxWaiting } }: { operat
           onChange={({ currentTarget }) => setRate(String(rateAt(Number(currentTarget.value))))}
         />
         <TextInput
-          size="xs"
           type="number"
           label="Rows a second"
           min={0}
@@ -73,14 +72,12 @@ function PaceForm({ operation: { id, action, rate: now, maxWaiting } }: { operat
           onChange={({ currentTarget }) => setRate(currentTarget.value)}
         />
         <Checkbox
-          size="xs"
           label="No limit"
           checked={isUnlimited}
           onChange={({ currentTarget }) => setRate(currentTarget.checked ? '' : String(now ?? 100))}
         />
         {action === 'retry' && (
           <TextInput
-            size="xs"
             type="number"
             label="Most waiting, 0 is no limit"
             min={0}
@@ -88,7 +85,7 @@ function PaceForm({ operation: { id, action, rate: now, maxWaiting } }: { operat
             onChange={({ currentTarget }) => setWaiting(currentTarget.value)}
           />
         )}
-        <Button type="submit" size="compact-sm" loading={state.is === 'acting'} disabled={isWrong || isSame}>
+        <Button type="submit" loading={state.is === 'acting'} disabled={isWrong || isSame}>
           {state.is === 'unknown' ? 'Send again' : 'Change the pace'}
         </Button>
       </div>

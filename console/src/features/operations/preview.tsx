@@ -6,14 +6,15 @@ import './preview.css'
 const FEW = 5
 
 /** What a dry run found: how many, of what, which would be refused, and a few of them by name. */
-export function Preview({ operation }: { operation: Operation }) {
+export function Preview({ operation, isPast = false }: { operation: Operation; isPast?: boolean }) {
   const { matched, preview, stateReason } = operation
   if (preview === null) return <p role="alert">The dry run found out nothing: {stateReason ?? operation.state}.</p>
   const { causes, wouldRefuse, samples, lookedAt } = preview
   return (
     <div className="preview">
       <p className="preview-count">
-        Exactly <strong className="number">{counted(matched, 'row')}</strong> as of now. What dies later is left alone.
+        Exactly <strong className="number">{counted(matched, 'row')}</strong>{' '}
+        {isPast ? 'as of then.' : 'as of now. What dies later is left alone.'}
       </p>
       {wouldRefuse.length > 0 && (
         <ul className="preview-refusals">

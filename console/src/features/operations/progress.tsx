@@ -1,10 +1,12 @@
 import type { Operation } from '../../api.js'
-import { count } from '../../words.js'
+import { count, counted } from '../../words.js'
 import './progress.css'
 
 /** How far an operation is: a bar, and the numbers it stands for. */
 export function Progress({ operation }: { operation: Operation }) {
-  const { id, matched, succeeded, skipped, failed } = operation
+  const { id, matched, succeeded, skipped, failed, dryRun } = operation
+  // It moves nothing, so there is no way to go.
+  if (dryRun) return <span className="number">{counted(matched, 'row')} found</span>
   const through = succeeded + skipped + failed
   return (
     <div className="progress">

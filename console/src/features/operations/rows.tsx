@@ -29,7 +29,7 @@ export function OperationRows({ id }: { id: string }) {
           <ul className="operation-reasons" aria-label="By reason, on this page">
             {byReason(data.items).map(([code, n]) => (
               <li key={code}>
-                <strong className="number">{count(n)}</strong> {spoken(code)}
+                <strong className="number">{count(n)}</strong> × {spoken(code)}
               </li>
             ))}
           </ul>

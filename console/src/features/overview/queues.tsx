@@ -37,7 +37,7 @@ export function Queues() {
           <th data-align="end">Dead</th>
           <th>Oldest</th>
           <th data-align="end">Waiting</th>
-          <th>Stands</th>
+          <th>Status</th>
         </tr>
       </thead>
       <tbody>

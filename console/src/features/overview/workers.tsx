@@ -7,7 +7,7 @@ import { useNow } from '../../components/now.js'
 import { Panel } from '../../components/page.js'
 import { Empty, Loading, Problem } from '../../components/states.js'
 import { UserText } from '../../components/user-text.js'
-import { count, counted } from '../../words.js'
+import { counted } from '../../words.js'
 import { queuesQuery } from '../queues/queries.js'
 import { waitingIn } from '../queues/waiting.js'
 import { workersQuery } from '../workers/queries.js'
@@ -26,7 +26,10 @@ export function Workers() {
       title="Workers"
       summary={
         all &&
-        `${counted(heard.length, 'worker')} heard, ${count(heard.reduce((sum, it) => sum + it.running, 0))} jobs running`
+        `${counted(heard.length, 'worker')} heard, ${counted(
+          heard.reduce((sum, it) => sum + it.running, 0),
+          'job',
+        )} running`
       }
       actions={<Link to="/workers">All workers</Link>}
     >

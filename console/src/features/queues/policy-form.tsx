@@ -8,8 +8,8 @@ import './policy-form.css'
 
 const HINTS: Readonly<Record<PolicyField['type'], string | undefined>> = {
   ...{
-    duration: 'As 30d or 12h; none for good',
-    length: 'As 12h or 30m',
+    duration: '30d or 12h; none keeps them for good',
+    length: '12h or 30m',
     number: undefined,
     limit: undefined,
     flag: undefined,
@@ -95,7 +95,6 @@ function Field({ field: { label, description, type }, value, error, isFixed, onC
     )
   return (
     <TextInput
-      size="xs"
       label={label}
       description={description ?? HINTS[type]}
       value={value}

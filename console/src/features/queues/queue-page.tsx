@@ -90,7 +90,7 @@ function Depth({ queue: found }: { queue: Queue }) {
       <Facts
         facts={[
           { label: 'Lag', value: <Lag queue={found} /> },
-          activity && { label: 'Completed in the last minute', value: count(activity.completedPerMinute) },
+          activity && { label: 'Done a minute', value: count(activity.completedPerMinute) },
           ...STATES.map((state) => ({
             label: stateWord(state),
             value: (

@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<Row>[] = [
     ),
   },
   {
-    ...{ id: 'stands', header: 'Stands', width: '150px' },
+    ...{ id: 'stands', header: 'Status', width: '150px' },
     cell: ({ queue, growth }) => <Standing queue={queue} growth={growth} />,
   },
   number('available', 'Available'),

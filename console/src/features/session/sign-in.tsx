@@ -27,15 +27,20 @@ export function SignIn() {
     <main className="sign-in">
       <title>Sign in · Spillway</title>
       <form onSubmit={(event) => void submit(event)}>
+        <div className="sign-in-name">Spillway</div>
         <h1>Sign in</h1>
         <p className="quiet">
-          With a token of <code>npx spillway tokens create NAME --role viewer</code>.
+          With a token, which whoever runs the server makes:
+          <code>
+            npx spillway tokens create NAME <span>--role viewer</span>
+          </code>
         </p>
         <PasswordInput
           label="Token"
           autoComplete="current-password"
           autoFocus
           required
+          withAsterisk={false}
           value={token}
           onChange={({ currentTarget }) => setToken(currentTarget.value)}
         />

@@ -34,7 +34,7 @@ export function DeadDeliveries({ webhooks }: { webhooks: readonly Webhook[] }) {
     { id: 'ended', header: 'Given up', width: '110px', cell: ({ endedAt }) => <Moment at={endedAt} /> },
   ]
   const again: Column<Delivery> = {
-    ...{ id: 'again', header: 'Again', width: '130px' },
+    ...{ id: 'again', header: 'Actions', width: '130px' },
     cell: (delivery) => (
       <Button
         size="compact-xs"

@@ -23,7 +23,7 @@ export function Duties() {
   const { may } = useCaller()
   const [open, setOpen] = useState<Duty>()
   const brake: Column<Duty> = {
-    ...{ id: 'brake', header: 'Brake', width: '110px' },
+    ...{ id: 'brake', header: 'Actions', width: '110px' },
     cell: (duty) => (
       <Button
         size="compact-xs"
@@ -60,7 +60,7 @@ export function Duties() {
 const COLUMNS: readonly Column<Duty>[] = [
   { id: 'duty', header: 'Duty', width: '20%', onPhone: 'title', cell: ({ duty }) => spoken(duty) },
   {
-    ...{ id: 'stands', header: 'Stands', width: '120px' },
+    ...{ id: 'stands', header: 'Status', width: '120px' },
     cell: (duty) => {
       const { tone, word } = standingOf(duty)
       return <Mark tone={tone}>{word}</Mark>

@@ -4,11 +4,20 @@ import { commandOf, flag } from '../../command-text.js'
 import { because, ReasonField } from '../../components/action/reason-field.js'
 import { UserText } from '../../components/user-text.js'
 import type { Answer } from '../../server.js'
+import { counted } from '../../words.js'
 import { changeOf } from '../changes/change.js'
 import { ChangeDialog } from '../changes/change-dialog.js'
 import { FromTo } from '../changes/from-to.js'
 import { WebhookFields } from './webhook-fields.js'
-import { changedSettings, textOf, typedWebhook, webhookBody, webhookFlags } from './webhook-settings.js'
+import {
+  changedSettings,
+  type TypedWebhook,
+  textOf,
+  typedWebhook,
+  type WebhookSetting,
+  webhookBody,
+  webhookFlags,
+} from './webhook-settings.js'
 
 /** Changes where a webhook sends to and what it is told of, after saying from what to what. */
 export function EditWebhookDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
@@ -26,15 +35,15 @@ export function EditWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
       verb="Save"
       scope={
         <>
-          <UserText>{url}</UserText>. What it is told of holds from the next event on.{' '}
-          {pending === 1 ? 'The delivery that is pending goes' : `The ${pending} deliveries that are pending go`} to the
-          url it has then.
+          <UserText>{url}</UserText>. What it is told of holds from the next event on.
+          {pending > 0 &&
+            ` ${counted(pending, 'pending delivery goes', 'pending deliveries go')} to the URL it has then.`}
           {changed.length > 0 && (
             <FromTo
               differences={changed.map((it) => ({
                 label: it.label,
-                before: shown(textOf(it, before)),
-                after: shown(textOf(it, typed)),
+                before: shown(it, before),
+                after: shown(it, typed),
               }))}
             />
           )}
@@ -64,7 +73,8 @@ export function EditWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
   )
 }
 
-/** Of a list a line. */
-function shown(text: string): string {
-  return text.split('\n').join(', ')
+/** Of a list a line; an empty one narrows nothing. */
+function shown(setting: WebhookSetting, typed: TypedWebhook): string {
+  const text = textOf(setting, typed)
+  return setting.type === 'list' ? text.split('\n').join(', ') || 'all' : text
 }

@@ -22,7 +22,7 @@ export function NewWebhookDialog({ onClose }: { onClose: () => void }) {
     <ChangeDialog<Answer<'createWebhook'>>
       title="New webhook"
       verb="Make the webhook"
-      scope="The url gets a signed request for what happens from now on. The secret that signs it is shown once."
+      scope="The URL gets a signed request for what happens from now on. The secret that signs it is shown once."
       change={changeOf('createWebhook', { body }, commandOf('webhooks', 'create', url, ...flags))}
       isBlocked={url === ''}
       about={['webhooks']}

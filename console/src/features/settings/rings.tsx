@@ -17,7 +17,7 @@ export function Rings() {
   const { may } = useCaller()
   const [open, setOpen] = useState<Ring>()
   const tune: Column<Ring> = {
-    ...{ id: 'tune', header: 'Tune', width: '110px' },
+    ...{ id: 'tune', header: 'Actions', width: '110px' },
     cell: (ring) => (
       <Button size="compact-xs" variant="default" aria-label={`Tune ${ring.ring}`} onClick={() => setOpen(ring)}>
         Tune …

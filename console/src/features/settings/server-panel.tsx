@@ -27,10 +27,10 @@ export function ServerPanel() {
             label: 'Changes',
             value: <Mark tone={readOnly ? 'quiet' : 'good'}>{readOnly ? 'None: read only' : 'Accepted'}</Mark>,
           },
-          { label: 'News', value: live },
+          { label: 'Updates', value: live },
           { label: 'You', value: <UserText empty="anybody">{actor}</UserText> },
           { label: 'Your role', value: role ?? 'none that has exactly these rights' },
-          { label: 'Your rights', value: rights.join(', ') },
+          { label: 'Your rights', value: rights.join(', '), isWide: true },
           { label: 'Your queues', value: <UserText>{queues === null ? 'all' : queues.join(', ')}</UserText> },
           expiresAt !== null && { label: 'Signed in until', value: <Moment at={expiresAt} isExact /> },
         ]}

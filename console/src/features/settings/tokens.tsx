@@ -19,7 +19,7 @@ export function Tokens() {
   const { may } = useCaller()
   const [open, setOpen] = useState<Token | 'new'>()
   const revoke: Column<Token> = {
-    ...{ id: 'revoke', header: 'Revoke', width: '110px' },
+    ...{ id: 'revoke', header: 'Actions', width: '110px' },
     cell: (token) =>
       token.revokedAt === null && (
         <Button size="compact-xs" variant="default" aria-label={`Revoke ${token.name}`} onClick={() => setOpen(token)}>
@@ -64,7 +64,7 @@ export function Tokens() {
 
 const COLUMNS: readonly Column<Token>[] = [
   { id: 'name', header: 'Name', onPhone: 'title', cell: ({ name }) => <UserText>{name}</UserText> },
-  { id: 'stands', header: 'Stands', width: '110px', cell: (token) => <Standing token={token} /> },
+  { id: 'stands', header: 'Status', width: '110px', cell: (token) => <Standing token={token} /> },
   { id: 'rights', header: 'Rights', width: '26%', cell: ({ rights }) => rights.join(', ') },
   {
     ...{ id: 'queues', header: 'Queues', width: '12%' },

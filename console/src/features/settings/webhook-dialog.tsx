@@ -22,7 +22,7 @@ export const WEBHOOK_ACTIONS = {
   },
   delete: {
     ...{ label: 'Delete', does: 'It is removed with its deliveries, and nothing more is sent.' },
-    danger: 'Its secret is lost; another webhook for the url gets another one.',
+    danger: 'Its secret is lost; another webhook for the URL gets another one.',
   },
 } as const
 
@@ -68,8 +68,8 @@ function changeOfWebhook(action: WebhookAction, id: string, reason: string): Cha
       return said(
         changeOf('testWebhook', { params, body: why }, commandOf('webhooks', 'test', id)),
         ({ state, lastStatus, lastError }) => {
-          if (state === 'delivered') return `It was delivered: the url answered ${lastStatus ?? 'well'}.`
-          return `It was not delivered: ${lastError ?? (lastStatus === null ? 'no answer yet' : `the url answered ${lastStatus}`)}.`
+          if (state === 'delivered') return `It was delivered: the URL answered ${lastStatus ?? 'well'}.`
+          return `It was not delivered: ${lastError ?? (lastStatus === null ? 'no answer yet' : `the URL answered ${lastStatus}`)}.`
         },
       )
     case 'delete':

@@ -5,7 +5,7 @@ import { durationText } from '../../words.js'
 type WebhookBody = Omit<Sent<'updateWebhook'>['body'], 'paused' | 'rotate_secret'>
 
 /** A field of a webhook: what it is called, how the API and the command line name it, and how it is dropped there. */
-interface WebhookSetting {
+export interface WebhookSetting {
   readonly key: keyof WebhookBody
   readonly label: string
   readonly description?: string
@@ -30,7 +30,7 @@ const filter = (
 /** What can be set of a webhook, in the order of the form. */
 export const WEBHOOK_SETTINGS: readonly WebhookSetting[] = [
   {
-    ...{ key: 'url', label: 'Url', type: 'text', flag: 'url', dropped: [] },
+    ...{ key: 'url', label: 'URL', type: 'text', flag: 'url', dropped: [] },
     placeholder: 'https://hooks.example.com/spillway',
     now: ({ url }) => url,
   },

@@ -22,13 +22,12 @@ export function Webhooks() {
   const [open, setOpen] = useState<{ readonly webhook: Webhook; readonly action: WebhookAction } | 'new'>()
   const [editing, setEditing] = useState<Webhook>()
   const actions: Column<Webhook> = {
-    ...{ id: 'actions', header: 'Actions', width: '300px' },
+    ...{ id: 'actions', header: 'Actions', width: '312px' },
     cell: (webhook) => (
-      <>
+      <div className="data-list-actions">
         <Button
           size="compact-xs"
           variant="default"
-          mr={4}
           aria-label={`Edit ${webhook.url}`}
           onClick={() => setEditing(webhook)}
         >
@@ -39,14 +38,13 @@ export function Webhooks() {
             key={action}
             size="compact-xs"
             variant="default"
-            mr={4}
             aria-label={`${WEBHOOK_ACTIONS[action].label} ${webhook.url}`}
             onClick={() => setOpen({ webhook, action })}
           >
             {WEBHOOK_ACTIONS[action].label} …
           </Button>
         ))}
-      </>
+      </div>
     ),
   }
   return (
@@ -106,7 +104,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
     ),
   },
   {
-    ...{ id: 'stands', header: 'Stands', width: '110px' },
+    ...{ id: 'stands', header: 'Status', width: '90px' },
     cell: ({ state, failures, stateReason }) => {
       if (state === 'paused')
         return (
@@ -117,7 +115,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
       return failures > 0 ? <Mark tone="bad">Failing</Mark> : <Mark tone="good">Active</Mark>
     },
   },
-  { id: 'types', header: 'Told of', width: '18%', cell: (webhook) => <ToldOf webhook={webhook} /> },
+  { id: 'types', header: 'Told of', width: '16%', cell: (webhook) => <ToldOf webhook={webhook} /> },
   { id: 'pending', header: 'Pending', width: '80px', align: 'end', cell: ({ pending }) => count(pending) },
   { id: 'dead', header: 'Dead', width: '70px', align: 'end', cell: ({ dead }) => count(dead) },
 ]

@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<Worker>[] = [
       </>
     ),
   },
-  { id: 'stands', header: 'Stands', width: '110px', cell: (worker) => <Standing worker={worker} /> },
+  { id: 'stands', header: 'Status', width: '110px', cell: (worker) => <Standing worker={worker} /> },
   {
     ...{ id: 'slots', header: 'Slots', width: '110px', align: 'end' },
     cell: ({ running, concurrency }) => `${count(running)} of ${count(concurrency)}`,

@@ -23,7 +23,7 @@ export function Workers() {
         `${counted(heard.length, 'worker')} heard with ${counted(slots, 'slot')}${silent > 0 ? `, ${count(silent)} silent` : ''}`
       }
     >
-      <Panel title="Registrations">
+      <Panel title="All workers">
         {data === undefined ? (
           error === null ? (
             <Loading rows={5} />
