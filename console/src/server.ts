@@ -76,25 +76,25 @@ export async function fileOf<N extends WireName>(
 
 async function send(line: RequestLine, body: unknown, { signal, key }: AskOptions): Promise<unknown> {
   const limit = AbortSignal.timeout(line.method === 'GET' ? READ_MS : CHANGE_MS)
-  const within = signal === undefined ? limit : AbortSignal.any([signal, limit])
-  const { response, content } = await exchange(line, body, { key, signal: within }, (it) => it.text(), signal)
+  const { response, content } = await exchange(line, body, { key, signal }, (it) => it.text(), limit)
   if (!response.ok) throw refusalOf(response, content)
   return content === '' ? undefined : parseExactly(content)
 }
 
-/** One request and all of its answer. @throws {@link NoAnswer}, unless it was the caller who gave up. */
+/** One request and all of its answer. @throws {@link NoAnswer}, also when `limit` is over, but not when the caller gave up. */
 async function exchange<T>(
   { method, path }: RequestLine,
   body: unknown,
   { signal, key }: AskOptions,
   read: (response: Response) => Promise<T>,
-  callers = signal,
+  limit?: AbortSignal,
 ): Promise<{ readonly response: Response; readonly content: T }> {
   const isRead = method === 'GET'
+  const ends = [signal, limit].filter((it) => it !== undefined)
   try {
     const response = await fetch(addressOf(path), {
       method,
-      ...(signal === undefined ? {} : { signal }),
+      signal: AbortSignal.any(ends),
       credentials: 'same-origin',
       redirect: 'error',
       headers: {
@@ -108,7 +108,7 @@ async function exchange<T>(
     })
     return { response, content: await read(response) }
   } catch (error) {
-    if (callers?.aborted) throw error
+    if (signal?.aborted) throw error
     throw new NoAnswer(error)
   }
 }

@@ -6,6 +6,7 @@ import { type Listening, type ListenOptions, listen } from '../../src/http/index
 import { Maintenance } from '../../src/maintenance/maintenance.js'
 import { StandingMaintenance } from '../../src/maintenance/standing.js'
 import { describeStore, type StoreSuite, type StoreSuiteOptions } from '../support/store.js'
+import { watchChanges } from './sent-changes.js'
 
 const CHROMIUM = process.env['SPILLWAY_CHROMIUM'] ?? '/usr/bin/chromium'
 const ARGS = [
@@ -27,7 +28,8 @@ export interface ConsoleSuite extends StoreSuite {
 
 /**
  * A suite in a real browser, on a real server and database. Without a browser it is left out, aloud; in CI that is a failure.
- * After each test no page may have logged an error, thrown, or been refused something by its own policy.
+ * After each test no page may have logged an error, thrown, been refused something by its own policy, or sent a change that
+ * could be made twice.
  */
 export function describeConsole(
   name: string,
@@ -44,6 +46,7 @@ export function describeConsole(
     (context) => {
       const client = new Client({ store: context.store, actor: 'tests' })
       const heard: string[] = []
+      const wrong: string[] = []
       const ends: (() => unknown)[] = []
       const pages: Page[] = []
       let browser: Browser
@@ -55,7 +58,7 @@ export function describeConsole(
         if (task.result?.state === 'fail') await tellOf(pages)
         pages.length = 0
         for (const end of ends.splice(0).reverse()) await end()
-        expect(heard.splice(0), 'what pages complained about').toEqual([])
+        expect([...heard.splice(0), ...wrong.splice(0)], 'what pages complained about, or sent wrongly').toEqual([])
       })
 
       suite({
@@ -85,6 +88,7 @@ export function describeConsole(
           ends.push(() => inside.close())
           const page = await inside.newPage()
           pages.push(page)
+          watchChanges(page, (text) => wrong.push(text))
           page.on('pageerror', (error) => heard.push(`thrown: ${error.message}`))
           page.on('console', (message) => {
             if (message.type() === 'error' || message.type() === 'warning')

@@ -67,6 +67,31 @@ describeConsole('dead letters', ({ serve, open, given, client, store, complaints
     await bar.getByRole('button', { name: 'Select all 49' }).click()
 
     await bar.getByText('All 49 dead letters that match no filter: everything').waitFor()
+    // Everything that matches another filter was never chosen.
+    await page
+      .getByRole('table', { name: 'Causes of death' })
+      .getByRole('link', { name: /recipient address rejected/ })
+      .click()
+    await page.getByText(/^7 on page 1/).waitFor()
+    expect(await bar.count()).toBe(0)
+  })
+
+  it('that are narrowed by the text of their error alone are no others where all are chosen', async () => {
+    const page = await start('/dlq?error=recipient')
+    await page.getByText(/^7 on page 1/).waitFor()
+
+    await page
+      .getByRole('checkbox', { name: /^Select dead letter/ })
+      .first()
+      .check()
+    await page.getByRole('button', { name: /^Select all/ }).click()
+    await page.getByRole('button', { name: 'Discard …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Discard dead letters' })
+    await dialog.getByText('Exactly 7 rows as of now').waitFor()
+    await dialog.getByRole('button', { name: 'Discard', exact: true }).click()
+    await dialog.getByText('It is over: 7 done, 0 skipped, 0 refused.').waitFor()
+
+    expect(await client.dlq.count({})).toBe(42)
   })
 
   it('are gone through by keyboard alone', async () => {

@@ -5,6 +5,13 @@ import { describeConsole } from './browser.js'
 import { incident } from './incident.js'
 
 const DEAD = { state: 'archived', queue: 'billing', kind: 'charge_card', cause: 'gateway-timeout' } as const
+const RUN_AT = '2040-01-31T12:00'
+const DEADLINE = '2040-02-01T12:00'
+/** Fields of a retry by their labels, and what is typed there. */
+const TERMS = {
+  ...{ 'Rows a second': '50', Canaries: '2', 'Most waiting': '100', Queue: 'email-slow', Priority: '3' },
+  ...{ 'Most attempts': '9', 'Run at': RUN_AT, Deadline: DEADLINE, Reason: 'the server is back' },
+}
 
 describeConsole('what is done with dead letters', ({ serve, open, given, client, complaints }) => {
   const start = async (path: string, options = {}) => {
@@ -24,6 +31,8 @@ describeConsole('what is done with dead letters', ({ serve, open, given, client,
     const dialog = page.getByRole('dialog', { name: 'Discard dead letters' })
     await dialog.getByText('9 selected dead letters').waitFor()
     await dialog.getByText('for 7 days').waitFor()
+    await dialog.getByLabel('Rows a second').fill('500')
+    await dialog.getByLabel('Reason').fill('no such users')
     await dialog.getByRole('button', { name: 'Discard', exact: true }).click()
     await dialog.getByText('It is over: 9 done, 0 skipped, 0 refused.').waitFor()
     await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
@@ -31,6 +40,39 @@ describeConsole('what is done with dead letters', ({ serve, open, given, client,
     await page.getByText('No dead letter matches').waitFor()
     expect(page.url()).toBe(address)
     expect(await client.dlq.count({ queue: 'billing' })).toBe(40)
+    const [done] = (await client.operations.list({})).items.filter((it) => !it.dryRun)
+    expect(done).toMatchObject({ action: 'discard', rate: 500, reason: 'no such users' })
+  })
+
+  it('is a retry on the terms that were filled in, all of them and no others', async () => {
+    const { page } = await start('/dlq?queue=email')
+    const sent: Record<string, unknown>[] = []
+    page.on('request', (it) => it.url().endsWith('/dlq/bulk-retry') && sent.push(it.postDataJSON()))
+    await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check()
+    await page.getByRole('button', { name: 'Retry …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Retry dead letters' })
+    await dialog.getByText('Exactly 9 rows as of now').waitFor()
+
+    for (const part of ['Pace', 'Changes to each job', 'Conflicts and limits'])
+      await dialog.getByText(part, { exact: true }).click()
+    for (const [field, text] of Object.entries(TERMS)) await dialog.getByLabel(field, { exact: true }).fill(text)
+    await dialog.getByText('Some more').click()
+    await dialog.getByLabel('So many more').fill('2')
+    await dialog.getByLabel('Where another job has its unique key').selectOption('skip')
+    await dialog.getByLabel('Also what came back too often for its queue (force)').check()
+    await dialog.getByRole('button', { name: 'Retry', exact: true }).click()
+    await dialog.getByText('sends 9 dead letters back to work').waitFor()
+
+    const what = {
+      ...{ budget: { extra: 2 }, on_conflict: 'skip', force: true },
+      overrides: {
+        ...{ queue: 'email-slow', priority: 3, max_attempts: 9 },
+        ...{ run_at: new Date(RUN_AT).toISOString(), deadline: new Date(DEADLINE).toISOString() },
+      },
+    }
+    const pace = { rate: 50, canary: 2, max_waiting: 100, reason: 'the server is back' }
+    expect(sent.at(-2)).toEqual({ ...what, ids: expect.any(Array), dry_run: true })
+    expect(sent.at(-1)).toEqual({ ...what, ...pace, preview: expect.any(String) })
   })
 
   it('is a purge only after its number was typed', async () => {

@@ -157,6 +157,32 @@ describeConsole('jobs', ({ serve, open, given, client, store, complaints }) => {
     expect((await store.getJob(second?.id ?? ''))?.state).toBe('archived')
   })
 
+  it('are purged only after it was typed how many, or which', async () => {
+    const page = await start('/jobs?state=completed')
+    await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check()
+    await page.getByRole('button', { name: 'Purge …' }).click()
+    const dialog = page.getByRole('dialog')
+    const many = dialog.getByRole('button', { name: 'Purge 3' })
+    expect(await many.isDisabled()).toBe(true)
+    await dialog.getByLabel(/^Type/).fill('purge 3')
+    await many.click()
+    await dialog.getByText('done with 3 jobs').waitFor()
+
+    const job = await given.job({ state: 'completed' })
+    await page.goto(new URL(`/jobs/${job.id}`, page.url()).href)
+    await page.getByRole('button', { name: 'Purge …' }).click()
+    const one = dialog.getByRole('button', { name: 'Purge', exact: true })
+    expect(await one.isDisabled()).toBe(true)
+    await dialog.getByLabel(/^Type/).fill(job.id)
+    await one.click()
+    await dialog.getByText(`Job ${job.id} is gone for good`).waitFor()
+
+    expect(await client.jobs.get(job.id)).toBeUndefined()
+    // The browser logs the 404 of a page whose job is gone.
+    await page.close()
+    expect(complaints().filter((it) => !it.includes('404'))).toEqual([])
+  })
+
   it('have no button for what the caller may not do', async () => {
     const job = await given.job({ queue: 'billing' })
     const page = await start(`/jobs/${job.id}`, { readOnly: true })

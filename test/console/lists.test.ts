@@ -21,24 +21,31 @@ describeConsole('long lists', ({ serve, open, given, client, db, store }) => {
     return { page, next, ids, url }
   }
 
-  it('act on the row that was chosen, whatever came in above it meanwhile', async () => {
-    const { page, next } = await start(250)
+  it('act on the rows that were chosen on any page, whatever came in above them meanwhile', async () => {
+    const { page, next, ids } = await start(250)
+    const choose = async () => {
+      const box = page.getByRole('checkbox', { name: /^Select dead letter/ }).nth(3)
+      await box.check()
+      return /\d+/.exec((await box.getAttribute('aria-label')) ?? '')?.[0] as string
+    }
+
+    const chosen = [await choose()]
     await next(2)
     await next(3)
-
-    const box = page.getByRole('checkbox', { name: /^Select dead letter/ }).nth(3)
-    const chosen = /\d+/.exec((await box.getAttribute('aria-label')) ?? '')?.[0] as string
     await given.jobs(5, dead)
-    await box.check()
+    chosen.push(await choose())
+    await page.getByText('2 dead letters selected').waitFor()
     await page.getByRole('button', { name: 'Retry …' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByText('Exactly 1 row as of now').waitFor()
+    await dialog.getByText('Exactly 2 rows as of now').waitFor()
     await given.jobs(5, dead)
     await dialog.getByRole('button', { name: 'Retry', exact: true }).click()
-    await dialog.getByText('It is over: 1 done, 0 skipped, 0 refused.').waitFor()
+    await dialog.getByText('It is over: 2 done, 0 skipped, 0 refused.').waitFor()
 
-    expect(await client.jobs.get(chosen)).toMatchObject({ state: 'available' })
-    expect(await client.dlq.count({ queue: 'email' })).toBe(259)
+    const left = await Promise.all(ids.map(async (id) => ({ id, state: (await client.jobs.get(id))?.state })))
+    const retried = left.filter(({ state }) => state !== 'archived')
+    expect(retried.map(({ id }) => id).sort()).toEqual([...chosen].sort())
+    expect(await client.dlq.count({ queue: 'email' })).toBe(258)
   })
 
   it('keep the row that was chosen where newer ones push it down, and act on that one', async () => {

@@ -4,6 +4,9 @@ import { until } from '../support/patience.js'
 import { describeConsole } from './browser.js'
 import { incident } from './incident.js'
 
+const POLL_MS = 5_000
+const FINGERPRINT = 'ab'.repeat(16)
+
 describeConsole('an open page', ({ serve, open, given, client, complaints }) => {
   const start = async (path: string, prepare: (page: Page) => Promise<unknown> = async () => undefined) => {
     await incident(given, client)
@@ -39,12 +42,28 @@ describeConsole('an open page', ({ serve, open, given, client, complaints }) => 
   })
 
   it('asks every few seconds where the stream does not come through, and still shows what happens', async () => {
-    const page = await start('/dlq?queue=email', (it) => it.route('**/api/v1/events*', (route) => route.abort()))
-
+    const cut = '**/api/v1/events*'
+    const page = await start('/dlq?queue=email', async (it) => {
+      await it.clock.install()
+      // What a proxy answers that knows no streams: the browser does not try again by itself.
+      await it.route(cut, (route) => route.fulfill({ status: 502, body: 'Bad gateway' }))
+    })
     await updates(page, 'Every 5 s')
+
     await dies()
+    await page.clock.runFor(POLL_MS)
     await deaths(page, 50)
-    await page.unroute('**/api/v1/events*')
+
+    // Nor does it ask while nobody looks, however long that is.
+    await hide(page, true)
+    await updates(page, 'Paused')
+    const asked = requestsOf(page)
+    await page.clock.runFor(10 * POLL_MS)
+    expect(asked()).toEqual([])
+    await hide(page, false)
+    await updates(page, 'Every 5 s')
+    await page.unroute(cut)
+    await page.clock.runFor(POLL_MS)
     await updates(page, 'Live')
 
     complaints()
@@ -71,24 +90,52 @@ describeConsole('an open page', ({ serve, open, given, client, complaints }) => 
     const page = await start('/dlq?queue=email')
     await updates(page, 'Live')
     await page.getByText(/^9 on page 1/).waitFor()
-    const hide = (isHidden: boolean) =>
-      page.evaluate(
-        `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
-      )
-    const asked: string[] = []
-    page.on('request', (it) => asked.push(it.url()))
+    const other = await open(page.url())
+    await updates(other, 'Live')
 
-    await hide(true)
+    await hide(page, true)
     await updates(page, 'Paused')
-    asked.length = 0
+    const asked = requestsOf(page)
     await dies()
-    // Somebody else sees it: it has been told of by then.
-    await deaths(await open(page.url()), 50)
-    expect(asked).toEqual([])
-    await hide(false)
-    await deaths(page, 50)
+    await deaths(other, 50)
+    // By the time the next one is seen elsewhere, whoever was told of the first has asked.
+    await dies()
+    await deaths(other, 51)
+    expect(asked()).toEqual([])
+    await hide(page, false)
+    await deaths(page, 51)
 
-    await until(() => asked.some((it) => it.includes('/api/v1/events')))
+    await until(() => asked().some((it) => it.includes('/api/v1/events')))
     await updates(page, 'Live')
   })
+
+  it('shows what another window does to queues and to what is held', async () => {
+    await given.job({ state: 'quarantined', queue: 'billing', fingerprint: FINGERPRINT })
+    const held = await start('/held')
+    const queue = await open(new URL('/queues/billing', held.url()).href)
+    await held.getByRole('table', { name: 'Quarantined fingerprints' }).waitFor()
+    await queue.getByRole('button', { name: 'Pause …' }).waitFor()
+    for (const page of [held, queue]) await updates(page, 'Live')
+
+    await client.quarantine.release(FINGERPRINT)
+    await held.getByText('Nothing is quarantined').waitFor()
+    await client.queues.pause('billing', { reason: 'the bank is closed' })
+
+    await queue.getByText(/Paused .*: the bank is closed/).waitFor()
+  })
 })
+
+/** What the page asks for from now on. */
+function requestsOf(page: Page): () => readonly string[] {
+  const asked: string[] = []
+  page.on('request', (it) => asked.push(it.url()))
+  return () => asked
+}
+
+/** As a browser does with a page in another tab. */
+async function hide(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} })
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${isHidden ? 'hidden' : 'visible'}' })
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+}

@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { createHandler, toExpress, toNodeListener } from '../../src/http/index.js'
+import { createHandler, toExpress } from '../../src/http/index.js'
 import { describeConsole } from './browser.js'
 import { incident } from './incident.js'
+import { mounted } from './mounted.js'
 
 describeConsole('the console', ({ serve, open, after, given, client, complaints }) => {
   const onPort = async (listener: RequestListener): Promise<string> => {
@@ -58,14 +59,7 @@ describeConsole('the console', ({ serve, open, after, given, client, complaints 
       )
       return `${await onPort(app)}/admin/jobs`
     },
-    'a path that a proxy cuts off': async () => {
-      const handler = toNodeListener(createHandler({ spillway: client, access: 'open', console: true }))
-      const url = await onPort((request, response) => {
-        request.url = request.url?.replace('/ops/queues', '') ?? '/'
-        handler(request, response)
-      })
-      return `${url}/ops/queues`
-    },
+    'a path that a proxy cuts off': () => mounted({ serve, after }, '/ops/queues'),
   }
 
   it.each(Object.entries(PLACES))('works under %s, also when an address of its inside is opened', async (_, place) => {

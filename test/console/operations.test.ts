@@ -79,6 +79,24 @@ describeConsole('operations', ({ serve, open, given, client, complaints }) => {
     expect(await client.dlq.count({ queue: 'billing' })).toBe(3)
   })
 
+  it('have no way back where there is none: after a purge, a dry run, and what was taken back already', async () => {
+    const { page, url, id } = await begin({}, 3)
+    await page.getByRole('button', { name: 'Undo …' }).waitFor()
+    const over = async (started: { done(): Promise<unknown>; started: { id: string } }) => {
+      await started.done()
+      return started.started.id
+    }
+    const undo = await over(await client.dlq.undo(id))
+    const tried = await over(await client.dlq.retryMany({ queue: 'billing' }, { dryRun: true }))
+    const purge = await over(await client.dlq.purgeMany({ queue: 'billing' }))
+
+    for (const it of [id, undo, tried, purge]) {
+      await page.goto(`${url}/operations/${it}`)
+      await page.getByText('It is over.').waitFor()
+      expect(await page.getByRole('button', { name: 'Undo …' }).count(), it).toBe(0)
+    }
+  })
+
   it('name each row they did not do, and count them by reason', async () => {
     await given.job({ state: 'available', uniqueKey: 'order-1' })
     await given.job({ ...DEAD, uniqueKey: 'order-1' })

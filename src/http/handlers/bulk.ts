@@ -19,6 +19,9 @@ type RetryTerms = Pick<BulkBody, 'budget' | 'on_conflict' | 'force' | 'overrides
 
 const AT_ONCE = 1_000
 
+/** Whose routes it came by, and the attempts that a retry gives there unless told otherwise. */
+const BUDGETS = { dlq: 'fresh', jobs: 'keep' } as const
+
 /** What a retry or clone changes about the job, in the client's words. */
 export function overridesOf(
   body: Overrides &
@@ -31,13 +34,13 @@ export function overridesOf(
   return { ...defined(given), ...(body.payload === undefined ? {} : { payload: body.payload }) }
 }
 
-/** Acts on at most 1,000 jobs and says of each what became of it. */
+/** Acts on at most 1,000 jobs and says of each what became of it. Among jobs a purge takes all that are not live. */
 export async function actOnIds(
   call: Call,
   action: keyof typeof ACTION_RIGHTS,
   ids: readonly string[],
   body: RetryTerms,
-  budget: 'fresh' | 'keep',
+  among: keyof typeof BUDGETS,
 ): Promise<unknown> {
   checkQueue(call, body.overrides?.queue)
   refuseReplacing(call, body.on_conflict)
@@ -55,8 +58,12 @@ export async function actOnIds(
     const { succeeded, failed } = await release(call, within, act)
     return { succeeded, failed: [...unknown, ...failed] }
   }
+  const budget = BUDGETS[among]
   const terms = action === 'retry' ? { budget, ...overridesOf({ ...body.overrides, ...termsOf(body) }) } : {}
-  const result = await client.dlq[`${action}Ids`](within, { ...terms, ...act })
+  const result =
+    action === 'purge' && among === 'jobs'
+      ? await client.jobs.purgeIds(within, act)
+      : await client.dlq[`${action}Ids`](within, { ...terms, ...act })
   return { ...result, failed: [...unknown, ...result.failed] }
 }
 
@@ -65,7 +72,7 @@ export async function beginBulk(
   call: Call,
   action: BulkAction,
   body: BulkBody,
-  budget: 'fresh' | 'keep',
+  among: keyof typeof BUDGETS,
 ): Promise<unknown> {
   checkQueue(call, body.overrides?.queue)
   refuseReplacing(call, body.on_conflict)
@@ -76,8 +83,9 @@ export async function beginBulk(
     throw new SpillwayError('selector_refused', 'cannot take both ids and a selector: put the ids into the selector')
   }
   if (ids !== undefined && ids.length <= AT_ONCE && Object.keys(pace).length === 0) {
-    return new Answered(200, await actOnIds(call, action, ids, body, budget))
+    return new Answered(200, await actOnIds(call, action, ids, body, among))
   }
+  const budget = BUDGETS[among]
   const terms = action === 'retry' ? { budget, ...overridesOf({ ...body.overrides, ...termsOf(body) }) } : {}
   const options: BulkRetryOptions = { ...pace, ...terms, ...acting(call, body) }
   const handle = await client(call, action, await scopeOf(call, body), options)

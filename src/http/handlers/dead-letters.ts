@@ -79,10 +79,10 @@ export const deadLetterHandlers: Handlers<keyof typeof deadLetterRoutes> = {
     return call.client.dlq.purge(params.id, acting(call, query))
   },
 
-  bulkRetryDlq: (call, { body }) => beginBulk(call, 'retry', body, 'fresh'),
-  bulkDiscardDlq: (call, { body }) => beginBulk(call, 'discard', body, 'fresh'),
-  bulkPurgeDlq: (call, { body }) => beginBulk(call, 'purge', body, 'fresh'),
-  bulkMoveDlq: (call, { body }) => beginBulk(call, 'move', body, 'fresh'),
+  bulkRetryDlq: (call, { body }) => beginBulk(call, 'retry', body, 'dlq'),
+  bulkDiscardDlq: (call, { body }) => beginBulk(call, 'discard', body, 'dlq'),
+  bulkPurgeDlq: (call, { body }) => beginBulk(call, 'purge', body, 'dlq'),
+  bulkMoveDlq: (call, { body }) => beginBulk(call, 'move', body, 'dlq'),
 
   async exportDlq(call, { body }) {
     const filter = defined(narrowed(call, body))

@@ -148,9 +148,9 @@ export const jobHandlers: Handlers<keyof typeof jobRoutes> = {
     return call.client.jobs.purge(params.id, acting(call, query))
   },
 
-  actOnJobs: (call, { body }) => actOnIds(call, body.action, body.ids, body, 'keep'),
+  actOnJobs: (call, { body }) => actOnIds(call, body.action, body.ids, body, 'jobs'),
 
-  bulkJobs: (call, { body }) => beginBulk(call, body.action, body, 'keep'),
+  bulkJobs: (call, { body }) => beginBulk(call, body.action, body, 'jobs'),
 }
 
 /** @throws `not_found`; `forbidden` without the right to see payloads. No payload without a note of who saw it. */
