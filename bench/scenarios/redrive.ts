@@ -65,6 +65,9 @@ async function freshBeside(bench: Bench, redriving: boolean): Promise<number> {
   await dead(bench, quick ? 1_000 : 50_000)
   // To the queue and priority of the fresh jobs: they stand in one line.
   await scratch.query(`update ${SCHEMA}.dlq_entries set queue = 'bench', kind = 'noop', priority = 50`)
+  // What the update leaves is nothing that a redrive would meet.
+  await scratch.query(`vacuum analyze ${SCHEMA}.dlq_entries`)
+  await scratch.checkpoint()
   const spillway = new Spillway({ url: scratch.url, schema: SCHEMA })
   try {
     return await withWorker(bench, { concurrency: 100, handling: 'stamp' }, async (worker) => {
