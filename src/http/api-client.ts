@@ -36,7 +36,8 @@ interface Sent {
  * A client of the control API. What it sends and gets is typed by the contract; refusals are thrown with their stable
  * code. Integers that JavaScript would round arrive as BigInts.
  *
- * @throws `store_unavailable` where the server cannot be reached; every code of the API.
+ * @throws `store_unavailable` where the server cannot be reached; `invalid_option` for a url with a password, a token that is
+ *   none, and names of dots, which no address can hold; every code of the API.
  *
  * @example
  * const api = createApiClient({ url: 'http://127.0.0.1:8080', token: process.env.SPILLWAY_TOKEN })
@@ -44,12 +45,30 @@ interface Sent {
  * await api.retryDlq({ params: { id: items[0].id } }, { idempotencyKey: 'retry-1' })
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const base = options.url.replace(/\/+$/, '').replace(/\/api(\/v1)?$/, '')
+  const base = checkedUrl(options.url)
+    .replace(/\/+$/, '')
+    .replace(/\/api(\/v1)?$/, '')
+  const token = checkedToken(options.token)
   const methods = Object.entries(CONTRACT).map(([name, route]) => [
     name,
-    (sent: Sent = {}, call: CallOptions = {}) => ask(base, options, route, sent, call),
+    (sent: Sent = {}, call: CallOptions = {}) => ask(base, { ...options, token }, route, sent, call),
   ])
   return Object.fromEntries(methods) as ApiClient
+}
+
+/** The platform would say in its error what the url and the header hold, and with it the secrets. */
+function checkedUrl(url: string): string {
+  if (!URL.canParse(url) || new URL(url).username + new URL(url).password === '') return url
+  throw new SpillwayError('invalid_option', 'cannot use a url with a name or password in it: only a token is taken')
+}
+
+function checkedToken(token: string | undefined): string | undefined {
+  const trimmed = token?.trim()
+  if (trimmed === undefined || /^[!-~]+$/.test(trimmed)) return trimmed
+  throw new SpillwayError(
+    'invalid_option',
+    'cannot use this token: it is empty, or holds a space, a line end or another character that no token has',
+  )
 }
 
 async function ask(
@@ -67,9 +86,10 @@ async function ask(
     ...(body === undefined ? {} : { 'content-type': isLines ? 'application/x-ndjson' : 'application/json' }),
     ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
   }
+  const url = urlOf(base, route, sent)
   let response: Response
   try {
-    response = await send(urlOf(base, route, sent), {
+    response = await send(url, {
       ...{ method: route.method, headers, redirect: 'error' },
       ...(body === undefined ? {} : { body }),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
@@ -89,10 +109,16 @@ async function ask(
 }
 
 function urlOf(base: string, route: Route, { params = {}, query = {} }: Sent): string {
-  const path = route.path.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key] ?? ''))
+  const path = route.path.replace(/\{(\w+)\}/g, (_, key: string) => partOf(params[key] ?? ''))
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const search = new URLSearchParams(Object.fromEntries(given.map(([key, value]) => [key, String(value)])))
   return `${base}/api/v1${path}${given.length === 0 ? '' : `?${search}`}`
+}
+
+/** @throws `invalid_option` for what an address takes for the folder it stands in, however it is written. */
+function partOf(text: string): string {
+  if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text)
+  throw new SpillwayError('invalid_option', `cannot ask a server for ${JSON.stringify(text)}: no address can hold that`)
 }
 
 /** A refusal as it was thrown over there: code, message, and what it says besides. */

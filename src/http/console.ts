@@ -77,8 +77,8 @@ export class Console {
       vary: 'accept-encoding',
       etag,
     }
-    if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers })
-    const takesZipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+    if (isKnown(request.headers.get('if-none-match') ?? '', etag)) return new Response(null, { status: 304, headers })
+    const takesZipped = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers.get('accept-encoding') ?? '')
     return takesZipped
       ? new Response(zipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
       : new Response(plain, { headers })
@@ -128,6 +128,11 @@ async function packed(file: string): Promise<Packed> {
   const plain = new Uint8Array(await readFile(file))
   const zipped = new Uint8Array(await promisify(gzip)(plain))
   return { plain, zipped, etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"` }
+}
+
+/** Whether a reader has it already, as one of those it names. Proxies mark what they have zipped as weak. */
+function isKnown(named: string, etag: string): boolean {
+  return named.split(',').some((it) => it.trim().replace(/^W\//, '') === etag)
 }
 
 function movedTo(location: string): Response {

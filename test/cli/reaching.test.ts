@@ -62,3 +62,40 @@ describeStore('a database that is not reached', ({ url }) => {
     await migrating.done
   })
 })
+
+describeStore('a server that is asked in a wrong way', ({ url }) => {
+  const spillway = commandLine(url)
+
+  it.each([
+    ['a token with a line end in it', ['--api', 'http://127.0.0.1:1', '--token', 'spw_1_hunter2\nhunter2']],
+    ['a token of other letters', ['--api', 'http://127.0.0.1:1', '--token', 'hünter2hunter2']],
+    ['a url with a password', ['--api', 'http://ann:hunter2hunter2@127.0.0.1:1']],
+  ])('is not asked at all with %s, which is not shown', async (_, place) => {
+    const { code, stdout, stderr } = await spillway(...place, 'jobs', 'counts', '--json')
+
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^spillway: cannot use [^\n]+\n$/),
+    })
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'invalid_option' } })
+    expect(`${stdout}${stderr}`).not.toContain('hunter2')
+  })
+
+  it.each([
+    ['queues', 'get', '..'],
+    ['queues', 'pause', '.'],
+    ['callbacks', 'complete', '..'],
+  ])('is not asked for what no address can hold: %s %s %s', async (...words) => {
+    const { code, stderr } = await spillway('--api', 'http://127.0.0.1:1', ...words)
+
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('no address') })
+  })
+
+  it('gives a script in a document, where somebody asks for SQL and JSON', async () => {
+    const pending = await spillway.json('migrate', '--sql')
+    const whole = await commandLine(undefined).json('migrate', '--sql')
+
+    expect(pending.document).toEqual({ sql: expect.stringContaining('up to date') })
+    expect(whole.document).toEqual({ sql: expect.stringMatching(/^begin;/) })
+  })
+})

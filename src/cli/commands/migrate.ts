@@ -26,7 +26,7 @@ export function migrateCommand(program: Command): void {
     command,
     async ({ database, out, options }) => {
       const client = database().spillway
-      if (options.sql) return printPending(options.schema ?? 'spillway', await client.schemaStatus())
+      if (options.sql) return printPending(out, options.schema ?? 'spillway', await client.schemaStatus())
       if (options.status) return showStatus(out, await client.schemaStatus())
       const patience = setTimeout(() => out.note(WAITING), WAITING_MS)
       const { applied, version } = await client.migrate().finally(() => clearTimeout(patience))
@@ -43,14 +43,19 @@ export function migrateCommand(program: Command): void {
 /** Without a database: true where that was what was asked for. */
 async function printScript(options: MigrateFlags & SharedOptions): Promise<boolean> {
   if (options.sql !== true || options.databaseUrl !== undefined || process.env.DATABASE_URL) return false
-  new Output(false).line(await migrationScript(options.schema ?? 'spillway'))
+  print(new Output(options.json === true), await migrationScript(options.schema ?? 'spillway'))
   return true
 }
 
 /** @throws `schema_newer` */
-async function printPending(schema: string, { version, latest, pending }: SchemaStatus): Promise<void> {
+async function printPending(out: Output, schema: string, { version, latest, pending }: SchemaStatus): Promise<void> {
   refuseNewer(version, latest, schema)
-  new Output(false).line(await migrationScript(schema, pending))
+  print(out, await migrationScript(schema, pending))
+}
+
+function print(out: Output, sql: string): void {
+  if (out.isJson) out.document({ sql })
+  else out.line(sql)
 }
 
 function showStatus(out: Output, status: SchemaStatus): void {
