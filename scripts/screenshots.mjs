@@ -86,6 +86,7 @@ async function signedIn(look, options, highest, secret) {
   const own = { look, page, highest, isPhone: options.isMobile === true }
   await page.goto(server.url)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await withoutGutter(page)
   await save('sign-in', own)
   await page.getByLabel(/^Token/).fill(secret)
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -99,12 +100,16 @@ function isLeftOut(name) {
 
 async function visit(page, path) {
   await page.goto(`${server.url}${path}`)
-  // Scrollbars are hidden here, and so is the room that is kept for them.
-  await page.evaluate('document.documentElement.style.scrollbarGutter = "auto"')
+  await withoutGutter(page)
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.locator('.state-loading').first().waitFor({ state: 'detached' })
   await page.getByRole('status', { name: 'Updates: Live' }).waitFor()
   if (path === '/') await page.locator('canvas').waitFor()
+}
+
+/** Scrollbars are hidden here, and so is the room that is kept for them. */
+async function withoutGutter(page) {
+  await page.evaluate('document.documentElement.style.scrollbarGutter = "auto"')
 }
 
 async function save(name, { look, page, highest }) {

@@ -52,7 +52,7 @@ export function dialogsOf({ story }) {
       at: 'cause',
       async open(page) {
         const boxes = page.getByRole('checkbox', { name: /^Select dead letter/ })
-        for (const n of [0, 1, 2]) await boxes.nth(n).dispatchEvent('click')
+        for (const n of [0, 1, 2]) await boxes.nth(n).check()
         await page.getByText(/selected$/).waitFor()
       },
     },
@@ -101,7 +101,26 @@ export function dialogsOf({ story }) {
         await button(page, 'New webhook …').click()
         await page.getByRole('dialog').waitFor()
         await page.getByLabel('Url').fill('https://hooks.example.com/spillway')
-        await page.getByLabel('Told of').fill('died, quarantined')
+        await page.getByLabel('Told of').fill('died\nquarantined')
+      },
+    },
+    'webhook-edit': {
+      at: 'settings',
+      async open(page) {
+        await button(page, 'Edit https://chat.example.com/hooks/ops').click()
+        await page.getByRole('dialog').waitFor()
+        await page.getByLabel('Queues').fill('billing\nmail')
+        await page.getByLabel('Digest', { exact: true }).fill('10m')
+        await page.getByText('Digest: 5m → 10m').waitFor()
+      },
+    },
+    ring: {
+      at: 'settings',
+      async open(page) {
+        await button(page, 'Tune ready').click()
+        await page.getByRole('dialog').waitFor()
+        await page.getByLabel('Rows', { exact: true }).fill('5000')
+        await page.getByLabel('Reason').fill('a small disk')
       },
     },
     release: {

@@ -108,6 +108,24 @@ describeConsole('operations', ({ serve, open, given, client, complaints }) => {
     await page.getByLabel('Outcomes').getByText('Died later, left alone').waitFor()
   })
 
+  it('have a slider for their pace whose track is dark in the dark', async () => {
+    const { page } = await begin(SLOW)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.locator('html[data-mantine-color-scheme="dark"]').waitFor()
+
+    const picture = await page.getByRole('slider').screenshot()
+
+    // Right of its handle, which stands on the left.
+    const light = await page.evaluate<number>(`(async () => {
+      const bytes = Uint8Array.from(atob('${picture.toString('base64')}'), (it) => it.charCodeAt(0))
+      const image = await createImageBitmap(new Blob([bytes]))
+      const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d')
+      canvas.drawImage(image, 0, 0)
+      return Math.max(...canvas.getImageData(image.width * 0.7, image.height / 2, 1, 1).data.slice(0, 3))
+    })()`)
+    expect(light).toBeLessThan(128)
+  })
+
   it('say of a dry run how many it found, and not that any of them is to come', async () => {
     const { page, url } = await begin({ dryRun: true }, 3)
 

@@ -39,6 +39,22 @@ describeConsole('rows to be selected', ({ serve, open, given }) => {
     expect(await boxes.nth(1).isChecked()).toBe(true)
   })
 
+  it('stay where they are when the bar, or the search, gets the focus', async () => {
+    const { page, boxes } = await start('desk')
+    await boxes.nth(0).check()
+    const bar = page.getByRole('region', { name: 'Selection' })
+    await bar.waitFor()
+    await page.evaluate('scrollTo(0, 150)')
+    const where = () => page.evaluate<number>('scrollY')
+    const before = await where()
+    expect(before).toBeGreaterThan(0)
+
+    await bar.getByRole('button', { name: 'Retry …' }).focus()
+    expect(await where()).toBe(before)
+    await page.getByRole('textbox', { name: 'Job id, or text of an error' }).focus()
+    expect(await where()).toBe(before)
+  })
+
   it('can each be reached beside the bar that says how many are, on a phone', async () => {
     const { page, boxes } = await start('phone')
 
