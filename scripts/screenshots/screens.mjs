@@ -54,6 +54,7 @@ export function dialogsOf({ story }) {
         const boxes = page.getByRole('checkbox', { name: /^Select dead letter/ })
         for (const n of [0, 1, 2]) await boxes.nth(n).check()
         await page.getByText(/selected$/).waitFor()
+        await page.evaluate('scrollTo(0, 0)')
       },
     },
     payload: {
