@@ -145,7 +145,8 @@ describeConsole('where the server does not do it', ({ serve, open, given, client
     await incident(given, client)
     const { url } = await serve()
     const page = await open(`${url}/dlq?queue=email`)
-    const row = page.getByRole('row', { name: /recipient address rejected/ }).first()
+    const list = page.getByRole('table', { name: 'Dead letters' })
+    const row = list.getByRole('row', { name: /recipient address rejected/ }).first()
     await row.waitFor()
 
     const { id } = await client.enqueue('send_receipt', {}, { queue: 'email' })
