@@ -41,7 +41,8 @@ export default defineConfig({
             'test/*.test.ts',
           ],
           exclude: ['test/architecture.test.ts', 'test/docs.test.ts'],
-          testTimeout: 30_000,
+          // For a busy machine: some start a dozen processes of their own.
+          testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
